@@ -1,0 +1,399 @@
+"""A whole dataset of graphs in a few flat tensors, and batches of it by index arithmetic."""
+
+import json
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, fields, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any, overload
+
+import numpy as np
+import torch
+from safetensors import SafetensorError, safe_open
+from torch import Tensor
+from torch_geometric.data import Data
+
+from vgib.data.files import write_safetensors
+from vgib.errors import FileFormatError, InputError
+from vgib.nn.sparse import Adjacency, Csr, Segments
+
+FORMAT = "vgib-packed-graphs"
+FORMAT_VERSION = 1
+PER_NODE = ("x", "node_truth")
+PER_EDGE = ("edge_attr", "edge_truth")
+
+
+@dataclass(eq=False)
+class Batch:
+    """Some graphs side by side as one block-diagonal graph."""
+
+    x: Tensor
+    adj: Adjacency
+    graphs: Segments
+    y: Tensor | None
+    index: Tensor
+
+    @property
+    def num_graphs(self) -> int:
+        """The number of graphs."""
+        return self.graphs.num_graphs
+
+
+@dataclass(frozen=True, eq=False)
+class PackedGraphs:
+    """Graphs as flat tensors: no Python object for each graph, so a batch costs index arithmetic.
+
+    Attributes:
+        x: Node features, ``float [nodes, channels]``, or integer codes ``[nodes, columns]``.
+        node_ptr: ``int64 [graphs + 1]``; the nodes of graph *g* are ``node_ptr[g]:node_ptr[g + 1]``.
+        indptr: ``int64 [nodes + 1]``; CSR pointers, row *i* holds the senders of the messages to *i*.
+        col: ``int32 [edges]``; the sender, numbered within its graph, ascending in each row.
+        y: One class (``int64``) or one or several values (``float``) for each graph.
+        ids: A name or SMILES for each graph.
+        node_truth: ``bool [nodes]``, the known explanation.
+        edge_truth: ``bool [edges]``, likewise.
+        edge_attr: ``[edges]`` or ``[edges, channels]``.
+        cardinalities: For integer codes, how many codes each column has; ``None`` for float features.
+    """
+
+    x: Tensor
+    node_ptr: Tensor
+    indptr: Tensor
+    col: Tensor
+    y: Tensor | None = None
+    ids: tuple[str, ...] | None = None
+    node_truth: Tensor | None = None
+    edge_truth: Tensor | None = None
+    edge_attr: Tensor | None = None
+    cardinalities: tuple[int, ...] | None = None
+
+    @classmethod
+    def from_edges(
+        cls,
+        x: Tensor,
+        edge_index: Tensor,
+        node_ptr: Tensor,
+        *,
+        edge_attr: Tensor | None = None,
+        edge_truth: Tensor | None = None,
+        **rest: Any,
+    ) -> "PackedGraphs":
+        """From edges ``[2, edges]`` (sender, receiver) over all nodes, in any order.
+
+        Of duplicate edges the first stays; self-loops go, since the layers add their own.
+        """
+        num_nodes = x.shape[0]
+        sender, receiver = edge_index[0].long(), edge_index[1].long()
+        key = receiver * num_nodes + sender
+        proper = (sender != receiver).nonzero().squeeze(1)
+        key, order = torch.sort(key[proper], stable=True)
+        first = torch.ones_like(key, dtype=torch.bool)
+        first[1:] = key[1:] != key[:-1]
+        kept = proper[order][first]
+        sender, receiver = sender[kept], receiver[kept]
+        graph = torch.searchsorted(node_ptr, sender, right=True) - 1
+        if not torch.equal(graph, torch.searchsorted(node_ptr, receiver, right=True) - 1):
+            raise InputError("an edge joins nodes of two graphs; check node_ptr and edge_index")
+        indptr = torch.zeros(num_nodes + 1, dtype=torch.int64)
+        indptr[1:] = torch.bincount(receiver, minlength=num_nodes).cumsum(0)
+        return cls(
+            x=x,
+            node_ptr=node_ptr.long(),
+            indptr=indptr,
+            col=(sender - node_ptr[graph]).int(),
+            edge_attr=None if edge_attr is None else edge_attr[kept],
+            edge_truth=None if edge_truth is None else edge_truth[kept],
+            **rest,
+        )
+
+    @classmethod
+    def from_data(cls, graphs: Iterable[Data]) -> "PackedGraphs":
+        """From PyG ``Data`` objects: any iterable, list or dataset of them.
+
+        Integer ``x`` is read as codes, float ``x`` as it is. ``y``, ``edge_attr``, ``node_truth`` and
+        ``edge_truth`` come along when every graph has them.
+        """
+        items = list(graphs)
+        if not items:
+            raise InputError("no graphs were given; expected at least one PyG Data object")
+        for number, item in enumerate(items):
+            if item.x is None:
+                raise InputError(
+                    f"graph {number} has no node features; set data.x, for instance with "
+                    "torch_geometric.transforms.OneHotDegree"
+                )
+        widths = sorted({1 if item.x.dim() == 1 else item.x.shape[1] for item in items})
+        if len(widths) > 1:
+            raise InputError(f"graphs differ in the number of node features: {widths}")
+        x = torch.cat([_column(item.x) for item in items])
+        is_code = not x.is_floating_point()
+        node_ptr = _pointers(torch.tensor([item.num_nodes for item in items]))
+        empty = torch.zeros(2, 0, dtype=torch.int64)
+        edges = [item.edge_index if item.edge_index is not None else empty for item in items]
+        offset = node_ptr[:-1].repeat_interleave(torch.tensor([e.shape[1] for e in edges]))
+
+        def gathered(name: str) -> Tensor | None:
+            values = [getattr(item, name, None) for item in items]
+            return None if any(v is None for v in values) else torch.cat(values)
+
+        labels = [item.y for item in items]
+        has_y = all(label is not None for label in labels)
+        return cls.from_edges(
+            x,
+            torch.cat(edges, dim=1) + offset,
+            node_ptr,
+            edge_attr=gathered("edge_attr"),
+            edge_truth=gathered("edge_truth"),
+            node_truth=gathered("node_truth"),
+            y=_labels([torch.as_tensor(y) for y in labels]) if has_y else None,
+            cardinalities=tuple(int(c) + 1 for c in x.amax(0)) if is_code and len(x) else None,
+        )
+
+    def __len__(self) -> int:
+        return self.node_ptr.numel() - 1
+
+    def __repr__(self) -> str:
+        target = "" if self.y is None else f", y={_describe(self.y)}"
+        return (
+            f"PackedGraphs({len(self)} graphs, {self.num_nodes} nodes, "
+            f"{self.num_edges} directed edges, x={_describe(self.x)}{target})"
+        )
+
+    @property
+    def num_nodes(self) -> int:
+        """The number of nodes of all graphs."""
+        return self.x.shape[0]
+
+    @property
+    def num_edges(self) -> int:
+        """The number of directed edges of all graphs."""
+        return self.col.numel()
+
+    @cached_property
+    def sizes(self) -> Tensor:
+        """The number of nodes of each graph, ``int64 [graphs]``."""
+        return self.node_ptr.diff()
+
+    @cached_property
+    def edge_ptr(self) -> Tensor:
+        """``int64 [graphs + 1]``; the edges of graph *g* are ``edge_ptr[g]:edge_ptr[g + 1]``."""
+        return self.indptr[self.node_ptr]
+
+    @cached_property
+    def is_undirected(self) -> bool:
+        """Whether every edge has its reverse, which makes products cheaper."""
+        offset = self.node_ptr[:-1].repeat_interleave(self.edge_ptr.diff())
+        sender = self.col + offset
+        receiver = torch.arange(self.num_nodes).repeat_interleave(self.indptr.diff())
+        # Rows are sorted, so (receiver, sender) ascends; symmetric means: sorting by sender first gives
+        # the same list with the two exchanged.
+        order = torch.sort(sender, stable=True).indices
+        return torch.equal(sender[order], receiver) and torch.equal(receiver[order], sender)
+
+    @overload
+    def __getitem__(self, index: int) -> Data: ...
+    @overload
+    def __getitem__(self, index: slice | Sequence[int] | Tensor | np.ndarray) -> "PackedGraphs": ...
+    def __getitem__(self, index: Any) -> "Data | PackedGraphs":
+        """``graphs[3]`` is one PyG ``Data``; a slice, mask or list of numbers gives a smaller set."""
+        if isinstance(index, int | np.integer):
+            return self.to_data(int(index))
+        wanted = self._resolve(index)
+        node_ptr, nodes = _select_ranges(self.node_ptr, wanted)
+        _, edges = _select_ranges(self.edge_ptr, wanted)
+
+        def pick(name: str, where: Tensor) -> Tensor | None:
+            values: Tensor | None = getattr(self, name)
+            return None if values is None else values[where]
+
+        changes: dict[str, Any] = {name: pick(name, nodes) for name in PER_NODE}
+        changes |= {name: pick(name, edges) for name in ("col", *PER_EDGE)}
+        return replace(
+            self,
+            node_ptr=node_ptr,
+            indptr=_pointers(self.indptr.diff()[nodes]),
+            y=pick("y", wanted),
+            ids=None if self.ids is None else tuple(self.ids[i] for i in wanted.tolist()),
+            **changes,
+        )
+
+    def _resolve(self, index: Any) -> Tensor:
+        """Slice, mask, list or array of graph numbers to an ``int64`` tensor."""
+        everything = torch.arange(len(self))
+        if not isinstance(index, slice):
+            index = torch.as_tensor(index)
+            if index.dtype != torch.bool:
+                index = index.long()
+        try:
+            return everything[index]
+        except IndexError as error:
+            raise InputError(f"no such graph among {len(self)}: {error}") from None
+
+    def to_data(self, number: int) -> Data:
+        """Graph ``number`` as a PyG ``Data`` object."""
+        number = range(len(self))[number]
+        nodes = slice(int(self.node_ptr[number]), int(self.node_ptr[number + 1]))
+        edges = slice(int(self.edge_ptr[number]), int(self.edge_ptr[number + 1]))
+        degree = self.indptr.diff()[nodes]
+        receiver = torch.arange(degree.numel()).repeat_interleave(degree)
+        data = Data(
+            x=self.x[nodes],
+            edge_index=torch.stack([self.col[edges].long(), receiver]),
+            num_nodes=degree.numel(),
+        )
+        if self.y is not None:
+            data.y = self.y[number : number + 1]
+        for names, where in ((PER_NODE[1:], nodes), (PER_EDGE, edges)):
+            for name in names:
+                if (values := getattr(self, name)) is not None:
+                    data[name] = values[where]
+        if self.ids is not None:
+            data.id = self.ids[number]
+        return data
+
+    def to_data_list(self) -> list[Data]:
+        """All graphs as PyG ``Data`` objects."""
+        return [self.to_data(number) for number in range(len(self))]
+
+    @classmethod
+    def concat(cls, parts: Sequence["PackedGraphs"]) -> "PackedGraphs":
+        """Several sets one after the other; what only some of them carry is dropped."""
+        if not parts:
+            raise InputError("no sets of graphs were given to concatenate")
+        if len({part.cardinalities for part in parts}) > 1 or len({p.x.shape[1] for p in parts}) > 1:
+            raise InputError("sets with different node features cannot be joined")
+
+        def joined(name: str) -> Tensor | None:
+            values = [getattr(part, name) for part in parts]
+            return None if any(v is None for v in values) else torch.cat(values)
+
+        ids = [part.ids for part in parts]
+        return cls(
+            x=torch.cat([part.x for part in parts]),
+            node_ptr=_pointers(torch.cat([part.sizes for part in parts])),
+            indptr=_pointers(torch.cat([part.indptr.diff() for part in parts])),
+            col=torch.cat([part.col for part in parts]),
+            y=joined("y"),
+            ids=tuple(i for group in ids if group for i in group) if None not in ids else None,
+            node_truth=joined("node_truth"),
+            edge_truth=joined("edge_truth"),
+            edge_attr=joined("edge_attr"),
+            cardinalities=parts[0].cardinalities,
+        )
+
+    def batch(self, index: Tensor | None = None, *, device: torch.device | str = "cpu") -> Batch:
+        """The graphs with these numbers (all, when ``None``) as one :class:`Batch`."""
+        everything = index is None
+        wanted = torch.arange(len(self)) if index is None else index
+        if everything:
+            node_ptr, indptr, col, x = self.node_ptr, self.indptr, self.col, self.x
+            edge_ptr = self.edge_ptr
+        else:
+            node_ptr, nodes = _select_ranges(self.node_ptr, wanted)
+            edge_ptr, edges = _select_ranges(self.edge_ptr, wanted)
+            x = self.x[nodes]
+            indptr = _pointers(self._degree[nodes])
+            col = self.col[edges]
+        if col.numel() >= 2**31:
+            raise InputError(f"{col.numel()} edges are too many for one batch; use a smaller batch size")
+        shift = node_ptr[:-1].int().repeat_interleave(edge_ptr.diff(), output_size=col.numel())
+        csr = Csr(indptr.int(), col + shift, x.shape[0], symmetric=self.is_undirected)
+        csr.indptr, csr.col = csr.indptr.to(device), csr.col.to(device)
+        return Batch(
+            x=x.to(device),
+            adj=Adjacency(csr),
+            graphs=Segments(node_ptr.int().to(device)),
+            y=None if self.y is None else (self.y if everything else self.y[wanted]).to(device),
+            index=wanted,
+        )
+
+    @cached_property
+    def _degree(self) -> Tensor:
+        return self.indptr.diff()
+
+    def batches(
+        self,
+        batch_size: int,
+        *,
+        index: Tensor | None = None,
+        generator: torch.Generator | None = None,
+        device: torch.device | str = "cpu",
+    ) -> Iterator[Batch]:
+        """Batches in order, or shuffled when a ``generator`` is given."""
+        order = torch.arange(len(self)) if index is None else torch.as_tensor(index)
+        if generator is not None:
+            order = order[torch.randperm(len(order), generator=generator)]
+        for chunk in order.split(batch_size):
+            yield self.batch(chunk, device=device)
+
+    def save(self, path: str | Path) -> None:
+        """Writes one safetensors file, atomically."""
+        tensors = {
+            f.name: value.contiguous()
+            for f in fields(self)
+            if isinstance(value := getattr(self, f.name), Tensor)
+        }
+        if self.ids is not None:
+            encoded = [name.encode() for name in self.ids]
+            tensors["ids.bytes"] = torch.frombuffer(bytearray(b"".join(encoded) or b" "), dtype=torch.uint8)
+            tensors["ids.ptr"] = _pointers(torch.tensor([len(e) for e in encoded], dtype=torch.int64))
+        about = {"format": FORMAT, "version": FORMAT_VERSION, "cardinalities": self.cardinalities}
+        write_safetensors(Path(path), tensors, {"about": json.dumps(about)})
+
+    @classmethod
+    def load(cls, path: str | Path) -> "PackedGraphs":
+        """Reads what :meth:`save` wrote; the tensors are memory-mapped."""
+        try:
+            with safe_open(path, framework="pt") as file:
+                about = json.loads((file.metadata() or {}).get("about", "{}"))
+                tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
+        except FileNotFoundError:
+            raise InputError(f"there is no file {str(path)!r}") from None
+        except (SafetensorError, json.JSONDecodeError, OSError) as error:
+            raise FileFormatError(
+                f"{str(path)!r} is truncated or not a file of packed graphs ({error}); make it again"
+            ) from None
+        if about.get("format") != FORMAT:
+            raise FileFormatError(f"{str(path)!r} holds tensors, but not packed graphs")
+        if about["version"] > FORMAT_VERSION:
+            raise FileFormatError(
+                f"{str(path)!r} was written by a newer version of vgib (format {about['version']}, "
+                f"this one reads up to {FORMAT_VERSION}); upgrade vgib"
+            )
+        ids = None
+        if "ids.ptr" in tensors:
+            text = tensors.pop("ids.bytes").numpy().tobytes()
+            ends = tensors.pop("ids.ptr").tolist()
+            ids = tuple(text[a:b].decode() for a, b in zip(ends, ends[1:], strict=False))
+        codes = about["cardinalities"]
+        return cls(**tensors, ids=ids, cardinalities=None if codes is None else tuple(codes))
+
+
+def _pointers(counts: Tensor) -> Tensor:
+    """Counts to offsets: ``[n] -> int64 [n + 1]``."""
+    ptr = torch.zeros(counts.numel() + 1, dtype=torch.int64)
+    torch.cumsum(counts, 0, out=ptr[1:])
+    return ptr
+
+
+def _select_ranges(ptr: Tensor, wanted: Tensor) -> tuple[Tensor, Tensor]:
+    """The pointers of the chosen ranges laid end to end, and where each element came from."""
+    start = ptr[wanted]
+    new = _pointers(ptr[wanted + 1] - start)
+    total = int(new[-1])
+    shift = (start - new[:-1]).repeat_interleave(new.diff(), output_size=total)
+    return new, torch.arange(total) + shift
+
+
+def _column(values: Tensor) -> Tensor:
+    return values.unsqueeze(1) if values.dim() == 1 else values
+
+
+def _labels(labels: list[Tensor]) -> Tensor:
+    """One label tensor of all graphs: ``[G]`` when each has one value, else ``[G, T]``."""
+    y = torch.stack([label.reshape(-1) for label in labels])
+    return y.squeeze(1) if y.shape[1] == 1 else y
+
+
+def _describe(values: Tensor) -> str:
+    return f"{str(values.dtype).removeprefix('torch.')}{list(values.shape)}"

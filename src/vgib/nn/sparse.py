@@ -1,0 +1,258 @@
+"""Sparse products over a batch of graphs: the two operations that everything else is made of.
+
+A batch of graphs is one block-diagonal graph. Its edges are the rows of a CSR matrix (the senders of
+the messages that node *i* receives stand in row *i*), and "node *j* belongs to graph *g*" is a CSR
+matrix too. Aggregation and readout are then the same sparse product, several times faster on a CPU
+than gathering and scattering messages, and its backward pass is again such a product. Indices are
+32-bit, which the vendor kernels take as they are; with 64-bit ones they copy first.
+"""
+
+import warnings
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import torch
+from torch import Tensor
+
+with warnings.catch_warnings():
+    # torch announces once per process that CSR tensors are in beta; say it here, to nobody.
+    warnings.simplefilter("ignore")
+    torch.sparse_csr_tensor([0, 1], [0], [1.0], (1, 1), check_invariants=False)
+
+
+@dataclass(eq=False)
+class Csr:
+    """The positions of the non-zeros of a sparse matrix.
+
+    ``indptr`` is ``int32 [rows + 1]``, ``col`` is ``int32 [nonzeros]``. Values, when there are any, travel
+    beside it, so that they can carry a gradient.
+    """
+
+    indptr: Tensor
+    col: Tensor
+    num_cols: int
+    symmetric: bool = False
+
+    @property
+    def num_rows(self) -> int:
+        """The number of rows."""
+        return self.indptr.numel() - 1
+
+    @cached_property
+    def counts(self) -> Tensor:
+        """How many non-zeros each row holds, ``[rows]``."""
+        return self.indptr.diff()
+
+    @cached_property
+    def row(self) -> Tensor:
+        """The row of each non-zero, ``int32 [nonzeros]``."""
+        rows = torch.arange(self.num_rows, dtype=torch.int32, device=self.col.device)
+        return rows.repeat_interleave(self.counts, output_size=self.col.numel())
+
+    @cached_property
+    def to_transpose(self) -> Tensor:
+        """For each non-zero of the transpose, in its own CSR order, its position here."""
+        return torch.sort(self.col, stable=True).indices
+
+    @cached_property
+    def transpose(self) -> "Csr":
+        """The positions of the transposed matrix (itself, when symmetric)."""
+        if self.symmetric:
+            return self
+        counts = torch.bincount(self.col, minlength=self.num_cols)
+        indptr = torch.zeros(self.num_cols + 1, dtype=torch.int32, device=self.col.device)
+        indptr[1:] = counts.cumsum(0)
+        return Csr(indptr, self.row[self.to_transpose], self.num_rows)
+
+    def matrix(self, values: Tensor) -> Tensor:
+        """The torch CSR tensor with these values."""
+        return torch.sparse_csr_tensor(
+            self.indptr, self.col, values, (self.num_rows, self.num_cols), check_invariants=False
+        )
+
+
+def product(matrix: Csr, x: Tensor, weight: Tensor | None = None) -> Tensor:
+    r"""The sparse product, differentiable in both arguments.
+
+    .. math:: y_i = \sum_{j \in \text{row}(i)} w_{ij} x_j
+
+    ``x`` is ``[columns, channels]``, ``weight`` is ``[nonzeros]`` (all ones when ``None``).
+    """
+    result: Tensor = _Product.apply(x, weight, matrix)  # type: ignore[no-untyped-call]
+    return result
+
+
+def edge_dot(matrix: Csr, a: Tensor, b: Tensor) -> Tensor:
+    """The inner product ``a[i] . b[j]`` at each non-zero ``(i, j)``, without gathering either side."""
+    result: Tensor = _EdgeDot.apply(a, b, matrix)  # type: ignore[no-untyped-call]
+    return result
+
+
+class _Product(torch.autograd.Function):
+    """``product``; its adjoint is a product with the transpose and an ``edge_dot``."""
+
+    @staticmethod
+    def forward(ctx: Any, x: Tensor, weight: Tensor | None, matrix: Csr) -> Tensor:
+        ctx.matrix = matrix
+        ctx.save_for_backward(x, weight)
+        values = x.new_ones(matrix.col.numel()) if weight is None else weight
+        return matrix.matrix(values) @ x
+
+    @staticmethod
+    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor | None, Tensor | None, None]:
+        x, weight = ctx.saved_tensors
+        matrix: Csr = ctx.matrix
+        grad_x = grad_weight = None
+        if ctx.needs_input_grad[0]:
+            flipped = None if weight is None else weight[matrix.to_transpose]
+            grad_x = product(matrix.transpose, grad, flipped)
+        if ctx.needs_input_grad[1]:
+            grad_weight = edge_dot(matrix, grad, x)
+        return grad_x, grad_weight, None
+
+
+class _EdgeDot(torch.autograd.Function):
+    """``edge_dot``; its adjoints are products with the matrix and with its transpose."""
+
+    @staticmethod
+    def forward(ctx: Any, a: Tensor, b: Tensor, matrix: Csr) -> Tensor:
+        ctx.matrix = matrix
+        ctx.save_for_backward(a, b)
+        if matrix.col.numel() == 0 or not (a.is_cuda or torch.backends.mkl.is_available()):
+            return (a[matrix.row] * b[matrix.col]).sum(-1)
+        zeros = matrix.matrix(a.new_zeros(matrix.col.numel()))
+        return torch.sparse.sampled_addmm(zeros, a.contiguous(), b.t(), beta=0.0).values()
+
+    @staticmethod
+    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor, Tensor, None]:
+        a, b = ctx.saved_tensors
+        matrix: Csr = ctx.matrix
+        flipped = grad[matrix.to_transpose]
+        return product(matrix, b, grad), product(matrix.transpose, a, flipped), None
+
+
+@dataclass(eq=False)
+class Adjacency:
+    """The edges of a batch of graphs, with an optional weight on each.
+
+    It stands wherever PyG takes an ``edge_index``: our layers know it, and ``edge_index`` gives the
+    plain tensor to every other one. ``weight`` is ``[num_edges]`` in CSR order.
+    """
+
+    csr: Csr
+    weight: Tensor | None = None
+
+    @classmethod
+    def from_edge_index(
+        cls, edge_index: Tensor, num_nodes: int, weight: Tensor | None = None
+    ) -> "Adjacency":
+        """From PyG's ``[2, num_edges]`` (sender, receiver), in any order, self-loops dropped.
+
+        The layers that want a self-loop add their own.
+        """
+        sender, receiver = edge_index[0].long(), edge_index[1].long()
+        key = receiver * num_nodes + sender
+        proper = (sender != receiver).nonzero().squeeze(1)
+        key, order = torch.sort(key[proper])
+        order = proper[order]
+        csr = Csr(
+            indptr=_pointers(torch.bincount(receiver[order], minlength=num_nodes)),
+            col=sender[order].int(),
+            num_cols=num_nodes,
+            symmetric=bool(torch.equal((sender * num_nodes + receiver)[order].sort().values, key)),
+        )
+        return cls(csr, None if weight is None else weight[order])
+
+    @property
+    def num_nodes(self) -> int:
+        """The number of nodes of all graphs together."""
+        return self.csr.num_rows
+
+    @property
+    def num_edges(self) -> int:
+        """The number of directed edges."""
+        return self.csr.col.numel()
+
+    @cached_property
+    def edge_index(self) -> Tensor:
+        """PyG's form, ``int64 [2, num_edges]``: senders, then receivers."""
+        return torch.stack([self.csr.col, self.csr.row]).long()
+
+    @cached_property
+    def degree(self) -> Tensor:
+        """The weight that each node receives, ``float [num_nodes, 1]``."""
+        if self.weight is None:
+            return self.csr.counts.to(torch.get_default_dtype()).unsqueeze(1)
+        ones = self.weight.new_ones(self.num_nodes, 1)
+        return product(self.csr, ones, self.weight)
+
+    def with_weight(self, weight: Tensor) -> "Adjacency":
+        """The same edges, weighted."""
+        return Adjacency(self.csr, weight)
+
+    def __matmul__(self, x: Tensor) -> Tensor:
+        return product(self.csr, x, self.weight)
+
+
+@dataclass(eq=False)
+class Segments:
+    """Which nodes belong to which graph; nodes of one graph stand together.
+
+    ``ptr`` is ``int32 [num_graphs + 1]``: the nodes of graph *g* are ``ptr[g]:ptr[g + 1]``.
+    """
+
+    ptr: Tensor
+
+    @classmethod
+    def from_batch(cls, batch: Tensor, num_graphs: int | None = None) -> "Segments":
+        """From PyG's sorted ``batch`` vector."""
+        known = num_graphs if num_graphs is not None else int(batch.max()) + 1 if len(batch) else 0
+        return cls(_pointers(torch.bincount(batch, minlength=known)))
+
+    @property
+    def num_graphs(self) -> int:
+        """The number of graphs."""
+        return self.ptr.numel() - 1
+
+    @cached_property
+    def sizes(self) -> Tensor:
+        """The number of nodes of each graph, ``float [num_graphs, 1]``, at least one."""
+        return self.ptr.diff().clamp(min=1).to(torch.get_default_dtype()).unsqueeze(1)
+
+    @cached_property
+    def batch(self) -> Tensor:
+        """The graph of each node, ``int64 [num_nodes]``."""
+        return self._members.row.long()
+
+    @cached_property
+    def _members(self) -> Csr:
+        num_nodes = int(self.ptr[-1])
+        nodes = torch.arange(num_nodes + 1, dtype=torch.int32, device=self.ptr.device)
+        members = Csr(self.ptr, nodes[:-1], num_nodes)
+        members.transpose = Csr(nodes, members.row, self.num_graphs)
+        members.transpose.transpose = members
+        return members
+
+    def sum(self, x: Tensor) -> Tensor:
+        """The sum over each graph's nodes, ``[num_nodes, channels] -> [num_graphs, channels]``."""
+        return product(self._members, x)
+
+    def mean(self, x: Tensor) -> Tensor:
+        """The mean over each graph's nodes."""
+        return self.sum(x) / self.sizes.to(x.dtype)
+
+    def spread(self, per_graph: Tensor) -> Tensor:
+        """Hands each node its graph's row, ``[num_graphs, channels] -> [num_nodes, channels]``."""
+        return product(self._members.transpose, per_graph)
+
+    def max(self, values: Tensor) -> Tensor:
+        """The largest of ``values`` (``[num_nodes]``) in each graph; no gradient."""
+        return torch.segment_reduce(values.detach(), "max", offsets=self.ptr.long())
+
+
+def _pointers(counts: Tensor) -> Tensor:
+    """Counts to CSR pointers: ``[n] -> int32 [n + 1]``."""
+    ptr = torch.zeros(counts.numel() + 1, dtype=torch.int32, device=counts.device)
+    ptr[1:] = counts.cumsum(0)
+    return ptr

@@ -1,4 +1,4 @@
-"""The errors that a user can cause, each saying what came, what was expected and what to do next."""
+"""The errors that a user can cause: what came, what was expected, what to do next."""
 
 from collections.abc import Iterable
 from difflib import get_close_matches
@@ -36,7 +36,9 @@ class MissingExtraError(VgibError, ImportError):
     """An optional dependency that is not installed."""
 
     def __init__(self, package: str, extra: str) -> None:
-        super().__init__(f"this needs the package '{package}'; install it with pip install 'vgib[{extra}]'")
+        super().__init__(
+            f"this needs the package {package!r}; pip install 'vgib[{extra}]' brings it"
+        )
 
 
 def unknown_name(kind: str, name: str, known: Iterable[str]) -> UnknownNameError:

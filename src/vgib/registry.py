@@ -56,7 +56,8 @@ class Registry(Generic[T]):
                 )
             return spec
         cls: Callable[..., T] = self.get(spec) if isinstance(spec, str) else spec
-        refuse_unknown_options(f"{self.kind} {spec if isinstance(spec, str) else spec.__name__}", cls, options)
+        name = spec if isinstance(spec, str) else spec.__name__
+        refuse_unknown_options(f"{self.kind} {name}", cls, options)
         return cls(**options)
 
 

@@ -22,7 +22,7 @@ def replacing(path: Path) -> Iterator[Path]:
         path.parent.mkdir(parents=True, exist_ok=True)
         handle, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
     except OSError as error:
-        raise InputError(f"cannot write {str(path)!r}: {error.strerror}; choose another place") from error
+        raise _unwritable(path, error) from error
     os.close(handle)
     temporary = Path(name)
     try:
@@ -32,9 +32,15 @@ def replacing(path: Path) -> Iterator[Path]:
         temporary.chmod(0o644)
         temporary.replace(path)
     except OSError as error:
-        raise InputError(f"cannot write {str(path)!r}: {error.strerror}; free some space or choose another place") from error
+        raise _unwritable(path, error) from error
     finally:
         temporary.unlink(missing_ok=True)
+
+
+def _unwritable(path: Path, error: OSError) -> InputError:
+    return InputError(
+        f"cannot write {str(path)!r}: {error.strerror or error}; free some space or choose another place"
+    )
 
 
 def write_text(path: Path, text: str) -> None:

@@ -4,6 +4,7 @@ import json
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, overload
 
@@ -45,15 +46,15 @@ class PackedGraphs:
 
     Attributes:
         x: Node features, ``float [nodes, channels]``, or integer codes ``[nodes, columns]``.
-        node_ptr: ``int64 [graphs + 1]``; the nodes of graph *g* are ``node_ptr[g]:node_ptr[g + 1]``.
-        indptr: ``int64 [nodes + 1]``; CSR pointers, row *i* holds the senders of the messages to *i*.
+        node_ptr: ``int64 [graphs + 1]``; graph *g* owns nodes ``node_ptr[g]:node_ptr[g + 1]``.
+        indptr: ``int64 [nodes + 1]``; CSR pointers, row *i* holds the senders to node *i*.
         col: ``int32 [edges]``; the sender, numbered within its graph, ascending in each row.
         y: One class (``int64``) or one or several values (``float``) for each graph.
         ids: A name or SMILES for each graph.
         node_truth: ``bool [nodes]``, the known explanation.
         edge_truth: ``bool [edges]``, likewise.
         edge_attr: ``[edges]`` or ``[edges, channels]``.
-        cardinalities: For integer codes, how many codes each column has; ``None`` for float features.
+        cardinalities: How many codes each integer column has; ``None`` for float features.
     """
 
     x: Tensor
@@ -110,8 +111,8 @@ class PackedGraphs:
     def from_data(cls, graphs: Iterable[Data]) -> "PackedGraphs":
         """From PyG ``Data`` objects: any iterable, list or dataset of them.
 
-        Integer ``x`` is read as codes, float ``x`` as it is. ``y``, ``edge_attr``, ``node_truth`` and
-        ``edge_truth`` come along when every graph has them.
+        Integer ``x`` is read as codes, float ``x`` as it is. ``y``, ``edge_attr``, ``node_truth``
+        and ``edge_truth`` come along when every graph has them.
         """
         items = list(graphs)
         if not items:
@@ -134,7 +135,7 @@ class PackedGraphs:
 
         def gathered(name: str) -> Tensor | None:
             values = [getattr(item, name, None) for item in items]
-            return None if any(v is None for v in values) else torch.cat(values)
+            return None if any(v is None for v in values) else torch.cat(values)  # type: ignore[arg-type]
 
         labels = [item.y for item in items]
         has_y = all(label is not None for label in labels)
@@ -185,8 +186,8 @@ class PackedGraphs:
         offset = self.node_ptr[:-1].repeat_interleave(self.edge_ptr.diff())
         sender = self.col + offset
         receiver = torch.arange(self.num_nodes).repeat_interleave(self.indptr.diff())
-        # Rows are sorted, so (receiver, sender) ascends; symmetric means: sorting by sender first gives
-        # the same list with the two exchanged.
+        # Rows are sorted, so (receiver, sender) ascends; symmetric means: sorting by sender first
+        # gives the same list with the two exchanged.
         order = torch.sort(sender, stable=True).indices
         return torch.equal(sender[order], receiver) and torch.equal(receiver[order], sender)
 
@@ -195,7 +196,7 @@ class PackedGraphs:
     @overload
     def __getitem__(self, index: slice | Sequence[int] | Tensor | np.ndarray) -> "PackedGraphs": ...
     def __getitem__(self, index: Any) -> "Data | PackedGraphs":
-        """``graphs[3]`` is one PyG ``Data``; a slice, mask or list of numbers gives a smaller set."""
+        """``graphs[3]`` is one PyG ``Data``; a slice, mask or list gives a smaller set."""
         if isinstance(index, int | np.integer):
             return self.to_data(int(index))
         wanted = self._resolve(index)
@@ -260,7 +261,7 @@ class PackedGraphs:
         """Several sets one after the other; what only some of them carry is dropped."""
         if not parts:
             raise InputError("no sets of graphs were given to concatenate")
-        if len({part.cardinalities for part in parts}) > 1 or len({p.x.shape[1] for p in parts}) > 1:
+        if len({(part.cardinalities, part.x.shape[1]) for part in parts}) > 1:
             raise InputError("sets with different node features cannot be joined")
 
         def joined(name: str) -> Tensor | None:
@@ -295,7 +296,9 @@ class PackedGraphs:
             indptr = _pointers(self._degree[nodes])
             col = self.col[edges]
         if col.numel() >= 2**31:
-            raise InputError(f"{col.numel()} edges are too many for one batch; use a smaller batch size")
+            raise InputError(
+                f"{col.numel()} edges are too many for a batch; use a smaller batch size"
+            )
         shift = node_ptr[:-1].int().repeat_interleave(edge_ptr.diff(), output_size=col.numel())
         csr = Csr(indptr.int(), col + shift, x.shape[0], symmetric=self.is_undirected)
         csr.indptr, csr.col = csr.indptr.to(device), csr.col.to(device)
@@ -323,7 +326,7 @@ class PackedGraphs:
         order = torch.arange(len(self)) if index is None else torch.as_tensor(index)
         if generator is not None:
             order = order[torch.randperm(len(order), generator=generator)]
-        for chunk in order.split(batch_size):
+        for chunk in torch.split(order, batch_size):
             yield self.batch(chunk, device=device)
 
     def save(self, path: str | Path) -> None:
@@ -335,8 +338,9 @@ class PackedGraphs:
         }
         if self.ids is not None:
             encoded = [name.encode() for name in self.ids]
-            tensors["ids.bytes"] = torch.frombuffer(bytearray(b"".join(encoded) or b" "), dtype=torch.uint8)
-            tensors["ids.ptr"] = _pointers(torch.tensor([len(e) for e in encoded], dtype=torch.int64))
+            text = bytearray(b"".join(encoded) or b" ")
+            tensors["ids.bytes"] = torch.frombuffer(text, dtype=torch.uint8)
+            tensors["ids.ptr"] = _pointers(torch.tensor([len(name) for name in encoded]))
         about = {"format": FORMAT, "version": FORMAT_VERSION, "cardinalities": self.cardinalities}
         write_safetensors(Path(path), tensors, {"about": json.dumps(about)})
 
@@ -351,7 +355,8 @@ class PackedGraphs:
             raise InputError(f"there is no file {str(path)!r}") from None
         except (SafetensorError, json.JSONDecodeError, OSError) as error:
             raise FileFormatError(
-                f"{str(path)!r} is truncated or not a file of packed graphs ({error}); make it again"
+                f"{str(path)!r} is truncated or not a file of packed graphs ({error}); "
+                "make it again"
             ) from None
         if about.get("format") != FORMAT:
             raise FileFormatError(f"{str(path)!r} holds tensors, but not packed graphs")
@@ -364,7 +369,7 @@ class PackedGraphs:
         if "ids.ptr" in tensors:
             text = tensors.pop("ids.bytes").numpy().tobytes()
             ends = tensors.pop("ids.ptr").tolist()
-            ids = tuple(text[a:b].decode() for a, b in zip(ends, ends[1:], strict=False))
+            ids = tuple(text[a:b].decode() for a, b in pairwise(ends))
         codes = about["cardinalities"]
         return cls(**tensors, ids=ids, cardinalities=None if codes is None else tuple(codes))
 

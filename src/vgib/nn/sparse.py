@@ -1,10 +1,10 @@
 """Sparse products over a batch of graphs: the two operations that everything else is made of.
 
-A batch of graphs is one block-diagonal graph. Its edges are the rows of a CSR matrix (the senders of
-the messages that node *i* receives stand in row *i*), and "node *j* belongs to graph *g*" is a CSR
-matrix too. Aggregation and readout are then the same sparse product, several times faster on a CPU
-than gathering and scattering messages, and its backward pass is again such a product. Indices are
-32-bit, which the vendor kernels take as they are; with 64-bit ones they copy first.
+A batch of graphs is one block-diagonal graph. Its edges are the rows of a CSR matrix (row *i* holds
+the senders of the messages to node *i*), and "node *j* belongs to graph *g*" is a CSR matrix too.
+Aggregation and readout are then the same sparse product, several times faster on a CPU than
+gathering and scattering messages, and its backward pass is again such a product. Indices are 32-bit,
+which the vendor kernels take as they are; 64-bit ones they copy first.
 """
 
 import warnings
@@ -20,13 +20,15 @@ with warnings.catch_warnings():
     warnings.simplefilter("ignore")
     torch.sparse_csr_tensor([0, 1], [0], [1.0], (1, 1), check_invariants=False)
 
+HAS_MKL: bool = torch.backends.mkl.is_available()  # type: ignore[no-untyped-call]
+
 
 @dataclass(eq=False)
 class Csr:
     """The positions of the non-zeros of a sparse matrix.
 
-    ``indptr`` is ``int32 [rows + 1]``, ``col`` is ``int32 [nonzeros]``. Values, when there are any, travel
-    beside it, so that they can carry a gradient.
+    ``indptr`` is ``int32 [rows + 1]``, ``col`` is ``int32 [nonzeros]``. Values, when there are any,
+    travel beside it, so that they can carry a gradient.
     """
 
     indptr: Tensor
@@ -84,7 +86,7 @@ def product(matrix: Csr, x: Tensor, weight: Tensor | None = None) -> Tensor:
 
 
 def edge_dot(matrix: Csr, a: Tensor, b: Tensor) -> Tensor:
-    """The inner product ``a[i] . b[j]`` at each non-zero ``(i, j)``, without gathering either side."""
+    """The inner product ``a[i] . b[j]`` at each non-zero ``(i, j)``, without gathering rows."""
     result: Tensor = _EdgeDot.apply(a, b, matrix)  # type: ignore[no-untyped-call]
     return result
 
@@ -119,10 +121,11 @@ class _EdgeDot(torch.autograd.Function):
     def forward(ctx: Any, a: Tensor, b: Tensor, matrix: Csr) -> Tensor:
         ctx.matrix = matrix
         ctx.save_for_backward(a, b)
-        if matrix.col.numel() == 0 or not (a.is_cuda or torch.backends.mkl.is_available()):
+        if matrix.col.numel() == 0 or not (a.is_cuda or HAS_MKL):
             return (a[matrix.row] * b[matrix.col]).sum(-1)
         zeros = matrix.matrix(a.new_zeros(matrix.col.numel()))
-        return torch.sparse.sampled_addmm(zeros, a.contiguous(), b.t(), beta=0.0).values()
+        sampled: Tensor = torch.sparse.sampled_addmm(zeros, a.contiguous(), b.t(), beta=0.0)
+        return sampled.values()
 
     @staticmethod
     def backward(ctx: Any, grad: Tensor) -> tuple[Tensor, Tensor, None]:

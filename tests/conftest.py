@@ -1,0 +1,40 @@
+"""What every test shares: one torch thread, steady hypothesis settings, the folder of public data."""
+
+import os
+from pathlib import Path
+
+import pytest
+import torch
+from hypothesis import settings
+
+ROOT = Path(__file__).resolve().parents[1]
+MIRROR = Path(os.environ.get("VGIB_MIRROR") or ROOT.parent / "shared" / "data")
+
+# A second thread slows models of this size down, and makes sums depend on the machine.
+torch.set_num_threads(1)
+
+# A busy machine is slow now and then, which is no failure; CI must judge a change, not draw lots.
+settings.register_profile("local", deadline=None)
+settings.register_profile("ci", deadline=None, derandomize=True)
+settings.load_profile("ci" if os.environ.get("CI") else "local")
+
+
+def pytest_report_header() -> str:
+    threads = torch.get_num_threads()
+    mirror = "found" if MIRROR.is_dir() else "absent, tests that need it are skipped"
+    return f"vgib: torch {torch.__version__}, {threads} thread(s), mirror of public data {mirror}"
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Marks as ``data`` whatever asks for the mirror, so that the two cannot drift apart."""
+    for item in items:
+        if "mirror" in getattr(item, "fixturenames", ()):
+            item.add_marker(pytest.mark.data)
+
+
+@pytest.fixture(scope="session")
+def mirror() -> Path:
+    """The folder that mirrors the public datasets; without one the test is skipped."""
+    if not MIRROR.is_dir():
+        pytest.skip(f"no mirror of public datasets at {MIRROR}; name one with VGIB_MIRROR=folder")
+    return MIRROR

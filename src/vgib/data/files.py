@@ -9,7 +9,7 @@ from pathlib import Path
 from safetensors.torch import save_file
 from torch import Tensor
 
-from vgib.errors import InputError
+from vgib.errors import InputError, VgibError
 
 
 @contextmanager
@@ -31,6 +31,8 @@ def replacing(path: Path) -> Iterator[Path]:
             os.fsync(file.fileno())
         temporary.chmod(0o644)
         temporary.replace(path)
+    except VgibError:
+        raise
     except OSError as error:
         raise _unwritable(path, error) from error
     finally:
@@ -38,9 +40,8 @@ def replacing(path: Path) -> Iterator[Path]:
 
 
 def _unwritable(path: Path, error: OSError) -> InputError:
-    return InputError(
-        f"cannot write {str(path)!r}: {error.strerror or error}; free some space or choose another place"
-    )
+    why = error.strerror or error
+    return InputError(f"cannot write {str(path)!r}: {why}; free some space or choose another place")
 
 
 def write_text(path: Path, text: str) -> None:

@@ -3,8 +3,8 @@
 A batch of graphs is one block-diagonal graph. Its edges are the rows of a CSR matrix (row *i* holds
 the senders of the messages to node *i*), and "node *j* belongs to graph *g*" is a CSR matrix too.
 Aggregation and readout are then the same sparse product, several times faster on a CPU than
-gathering and scattering messages, and its backward pass is again such a product. Indices are 32-bit,
-which the vendor kernels take as they are; 64-bit ones they copy first.
+gathering and scattering messages, and its backward pass is again such a product. Indices are of 32
+bits, which the vendor kernels take as they are; of 64 bits they make copies first.
 """
 
 import warnings

@@ -1,0 +1,111 @@
+"""Every setting in one place, each with a sentence that is true, and the presets of the method."""
+
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from vgib.errors import InputError, unknown_name
+
+
+class Settings(BaseModel):
+    """Frozen settings that refuse unknown names with a suggestion."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    @classmethod
+    def of(cls, **values: Any) -> "Any":
+        """The settings with these values; a wrong name or value raises an :class:`InputError`."""
+        for name in values:
+            if name not in cls.model_fields:
+                raise unknown_name(f"{cls.__name__.lower()} setting", name, cls.model_fields)
+        try:
+            return cls(**values)
+        except ValidationError as error:
+            first = error.errors()[0]
+            name = ".".join(map(str, first["loc"]))
+            raise InputError(f"{name}={first['input']!r}: {first['msg'].lower()}") from None
+
+
+class Training(Settings):
+    """How a model is trained."""
+
+    epochs: int = Field(100, ge=1, description="Passes over the training graphs.")
+    batch_size: int = Field(128, ge=1, description="Graphs in one step.")
+    lr: float = Field(1e-3, gt=0, description="Learning rate of Adam.")
+    weight_decay: float = Field(0.0, ge=0, description="L2 penalty of Adam.")
+    halve_at: int | None = Field(None, ge=1, description="Halve the rate every so many epochs.")
+    patience: int | None = Field(
+        None, ge=1, description="Stop after so many epochs without a lower validation loss."
+    )
+    select: Literal["best", "last"] = Field(
+        "best", description="Keep the weights of the lowest validation loss, or the last ones."
+    )
+    inner_lr: float = Field(1e-3, gt=0, description="Learning rate of the inner level (GIB).")
+    clip: float | None = Field(None, gt=0, description="Largest norm of the gradient.")
+    seed: int = Field(0, ge=0, description="Seed of weights, order, noise and dropout.")
+
+
+class Architecture(Settings):
+    """The network around the bottleneck."""
+
+    hidden: int = Field(16, ge=1, description="Channels of each layer.")
+    depth: int = Field(2, ge=1, description="Number of message-passing layers.")
+    readout: Literal["sum", "mean"] = Field("sum", description="How nodes become a graph.")
+    head_hidden: int = Field(16, ge=1, description="Hidden channels of the head.")
+    dropout: float = Field(0.0, ge=0, lt=1, description="Dropout in the head.")
+    last_relu: bool = Field(True, description="A ReLU after the last layer.")
+    positive_output: bool = Field(False, description="A ReLU after the regression head.")
+    standardize: bool = Field(
+        True, description="Train regression on targets of mean 0 and spread 1."
+    )
+
+
+class Preset(Settings):
+    """One named choice of everything."""
+
+    summary: str = Field(description="What it is, in a sentence.")
+    bottleneck: dict[str, Any] = Field(default_factory=dict)
+    architecture: dict[str, Any] = Field(default_factory=dict)
+    training: dict[str, Any] = Field(default_factory=dict)
+
+
+_PUBLISHED_TRAINING = {"epochs": 5, "batch_size": 32, "lr": 1e-3, "weight_decay": 5e-5}
+_PUBLISHED_NET = {"hidden": 16, "depth": 2, "head_hidden": 4, "standardize": False}
+
+PRESETS: dict[str, Preset] = {
+    "paper": Preset(
+        summary="The paper's equations: each graph's own prior, no connectivity term.",
+        bottleneck={"beta": 1e-3, "temperature": 1.0, "prior": "graph", "clean": 1.0},
+        architecture=_PUBLISHED_NET,
+        training=_PUBLISHED_TRAINING,
+    ),
+    "reference": Preset(
+        summary="What the authors' published program does where it differs from the paper.",
+        bottleneck={
+            "beta": 1e-3,
+            "temperature": 1.0,
+            "prior": "graph",
+            "clean": 1.0,
+            "connectivity": 1.0,
+            "noise": "uniform",
+            "log_term": False,
+            "square_of_sum": False,
+            "probabilities_as_logits": True,
+        },
+        architecture=_PUBLISHED_NET | {"last_relu": False, "positive_output": True},
+        training=_PUBLISHED_TRAINING | {"select": "last"},
+    ),
+    "recommended": Preset(
+        summary="What we found to work best; docs/presets.md says why.",
+        bottleneck={"beta": 1e-3, "prior": "population", "clean": 1.0},
+        architecture={"hidden": 64, "depth": 3, "head_hidden": 64},
+        training={"epochs": 100, "batch_size": 128, "lr": 1e-3, "patience": 30},
+    ),
+}
+
+
+def preset(name: str) -> Preset:
+    """The preset of that name."""
+    if name not in PRESETS:
+        raise unknown_name("preset", name, PRESETS)
+    return PRESETS[name]

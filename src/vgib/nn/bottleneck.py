@@ -1,0 +1,175 @@
+"""The contract of every bottleneck: node representations in, perturbed ones and node scores out."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Literal
+
+import torch
+from torch import Tensor, nn
+
+from vgib.nn.sparse import Adjacency, Segments
+from vgib.registry import Registry
+
+PredictFrom = Literal["perturbed", "subgraph", "clean"]
+Readout = Literal["sum", "mean"]
+
+
+@dataclass(eq=False)
+class Encoded:
+    """What a bottleneck may look at.
+
+    Attributes:
+        x: The features that entered the encoder, ``[num_nodes, channels]``.
+        states: The representations after each layer.
+        adj: The edges.
+        graphs: Which nodes belong to which graph.
+        readout: How nodes become a graph.
+        predicted: For a frozen model that is explained, its predicted class, ``[num_graphs]``.
+    """
+
+    x: Tensor
+    states: tuple[Tensor, ...]
+    adj: Adjacency
+    graphs: Segments
+    readout: Readout = "sum"
+    predicted: Tensor | None = None
+
+    @property
+    def h(self) -> Tensor:
+        """The last layer's representations, ``[num_nodes, channels]``."""
+        return self.states[-1]
+
+    def pool(self, z: Tensor, weight: Tensor | None = None) -> Tensor:
+        """The readout of the (weighted) nodes, ``[num_nodes, c] -> [num_graphs, c]``."""
+        if weight is None:
+            return self.graphs.sum(z) if self.readout == "sum" else self.graphs.mean(z)
+        if self.readout == "sum":
+            return self.graphs.sum(weight.unsqueeze(1) * z)
+        column = weight.unsqueeze(1)
+        both = self.graphs.sum(torch.cat([column * z, column], dim=1))
+        return both[:, :-1] / both[:, -1:].clamp(min=torch.finfo(z.dtype).tiny)
+
+
+@dataclass(eq=False)
+class Perturbed:
+    """What a bottleneck lets through.
+
+    Attributes:
+        z: The perturbed node representations.
+        scores: One number in [0, 1] for each node; higher means kept.
+        terms: Named loss terms, scalars, not yet weighted.
+        weight: Weights of the nodes in the readout.
+        edge_weight: Weights of the messages; the graph is encoded again with them.
+    """
+
+    z: Tensor
+    scores: Tensor
+    terms: dict[str, Tensor] = field(default_factory=dict)
+    weight: Tensor | None = None
+    edge_weight: Tensor | None = None
+
+
+class Bottleneck(nn.Module):
+    r"""Perturbs node representations (or messages) and scores the nodes.
+
+    The training objective is the sum of named terms with the weights that stand in ``weights``:
+
+    .. math:: \mathcal L = \sum_k w_k \mathcal L_k
+
+    ``prediction`` is the loss of the perturbed graph, ``clean`` that of the whole graph,
+    ``subgraph`` that of the kept nodes alone; the bottleneck adds terms of its own. A term of
+    weight zero is not computed. In training mode ``forward`` may be random; in evaluation mode it
+    must not be.
+    """
+
+    predict_from: PredictFrom = "perturbed"
+    inner_steps: int = 0
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.weights: dict[str, float] = {"prediction": 1.0}
+
+    def forward(self, encoded: Encoded) -> Perturbed:
+        """Perturbs and scores."""
+        raise TypeError(f"{type(self).__name__} must define forward(encoded) -> Perturbed")
+
+    def start_epoch(self, epoch: int) -> None:
+        """Called before each epoch, for schedules."""
+
+    def inner_loss(self, encoded: Encoded, perturbed: Perturbed) -> Tensor:
+        """The loss of the inner level, for bottlenecks with ``inner_steps`` (GIB alone)."""
+        raise TypeError(f"{type(self).__name__} has no inner level")
+
+    def inner_parameters(self) -> Iterator[nn.Parameter]:
+        """The parameters that the inner level trains and the outer level leaves alone."""
+        return iter(())
+
+
+bottlenecks: Registry[Bottleneck] = Registry("bottleneck")
+
+
+@bottlenecks.register("none")
+class NoBottleneck(Bottleneck):
+    """The plain backbone: everything passes, every node scores one."""
+
+    def __init__(self, channels: int) -> None:
+        super().__init__()
+
+    def forward(self, encoded: Encoded) -> Perturbed:
+        """Passes everything on."""
+        return Perturbed(z=encoded.h, scores=encoded.h.new_ones(encoded.h.shape[0]))
+
+
+class Gate(nn.Module):
+    r"""One logit for each node, :math:`\log p_j/(1 - p_j) = \mathrm{MLP}(h_j)` (Sec. 4.1)."""
+
+    def __init__(self, channels: int, hidden: int | None = None) -> None:
+        super().__init__()
+        width = hidden or channels
+        self.mlp = nn.Sequential(nn.Linear(channels, width), nn.Tanh(), nn.Linear(width, 1))
+
+    def forward(self, h: Tensor) -> Tensor:
+        """``[num_nodes, channels] -> [num_nodes]``."""
+        logits: Tensor = self.mlp(h)
+        return logits.squeeze(-1)
+
+
+def hard_keep(scores: Tensor, graphs: Segments) -> Tensor:
+    """The selection of Sec. 5.1: scores of at least one half, else the best of its graph."""
+    keep = scores >= 0.5
+    best = graphs.max(scores)
+    # Where even the best falls short, the bar comes down to it.
+    bar = best.clamp(max=0.5)[graphs.batch]
+    return keep | (scores >= bar)
+
+
+def connectivity(p: Tensor, adj: Adjacency, graphs: Segments, row_floor: float = 1e-6) -> Tensor:
+    r"""How far the kept and the dropped nodes are from being two separate parts, for each graph.
+
+    .. math:: S = [p, 1 - p], \quad C = \operatorname{rownorm}(S^T A S), \quad
+              \mathcal L_{con} = \tfrac12 \sum_k (C_{kk} - 1)^2
+
+    The GIB objective's connectivity term, written without the dense :math:`A`: row *k* of
+    :math:`S^T A S` is a sum over nodes of products with :math:`A p`.
+
+    Args:
+        p: Keep-probability, ``[num_nodes]``.
+        adj: The edges.
+        graphs: Which nodes belong to which graph.
+        row_floor: Keeps the row normalisation finite for a part without edges.
+
+    Returns:
+        ``[num_graphs]``.
+    """
+    kept = p.unsqueeze(1)
+    to_kept = adj @ kept
+    to_dropped = adj.degree.to(p.dtype) - to_kept
+    sums = graphs.sum(
+        torch.cat(
+            [kept * to_kept, kept * to_dropped, (1 - kept) * to_dropped, (1 - kept) * to_kept],
+            dim=1,
+        )
+    )
+    inside, across = sums[:, 0::2], sums[:, 1::2]
+    diagonal = inside / (inside + across).clamp(min=row_floor)
+    return (diagonal - 1).square().mean(1)

@@ -1,0 +1,147 @@
+"""The whole model as a visible composition: head(readout(bottleneck(encoder(features(G)))))."""
+
+from typing import Literal
+
+import torch
+from torch import Tensor, nn
+
+from vgib.errors import InputError
+from vgib.nn.bottleneck import Bottleneck, Encoded, Perturbed, Readout, hard_keep
+from vgib.nn.encoder import Encoder, Wrapped
+from vgib.nn.sparse import Adjacency, Segments
+
+Task = Literal["regression", "classification"]
+
+
+class SubgraphNet(nn.Module):
+    r"""Encode the graph, score each node, perturb the badly scored ones, read out, predict.
+
+    As a plain module it is called like any PyG model, ``net(x, edge_index, batch)``, and gives
+    class logits or values, ``[num_graphs, outputs]``, without randomness in evaluation mode.
+
+    Args:
+        features: Node features to channels (an embedding, or the identity).
+        encoder: Gives each layer's states.
+        bottleneck: Perturbs and scores.
+        task: ``"regression"`` (squared error) or ``"classification"`` (cross-entropy).
+        outputs: Number of classes or values.
+        readout: ``"sum"`` or ``"mean"`` over nodes.
+        head_hidden: Width of the head's hidden layer.
+        dropout: In the head.
+        positive_output: A ReLU after the regression head, as in the authors' program.
+    """
+
+    def __init__(
+        self,
+        features: nn.Module,
+        encoder: Encoder | Wrapped,
+        bottleneck: Bottleneck,
+        *,
+        task: Task,
+        outputs: int = 1,
+        readout: Readout = "sum",
+        head_hidden: int = 16,
+        dropout: float = 0.0,
+        positive_output: bool = False,
+    ) -> None:
+        super().__init__()
+        if task not in ("regression", "classification"):
+            raise InputError(f"task must be 'regression' or 'classification'; got {task!r}")
+        if readout not in ("sum", "mean"):
+            raise InputError(f"readout must be 'sum' or 'mean'; got {readout!r}")
+        self.features = features
+        self.encoder = encoder
+        self.bottleneck = bottleneck
+        self.head = nn.Sequential(
+            nn.Linear(encoder.out_channels, head_hidden),
+            nn.ReLU(),
+            nn.Dropout(dropout),
+            nn.Linear(head_hidden, outputs),
+            nn.ReLU() if positive_output else nn.Identity(),
+        )
+        self.task: Task = task
+        self.readout: Readout = readout
+        self.target_mean: Tensor
+        self.target_std: Tensor
+        self.register_buffer("target_mean", torch.zeros(outputs))
+        self.register_buffer("target_std", torch.ones(outputs))
+
+    def encode(self, x: Tensor, edge_index: Tensor | Adjacency, graphs: Segments) -> Encoded:
+        """Features and all layers' states of a batch."""
+        if not isinstance(edge_index, Adjacency):
+            edge_index = Adjacency.from_edge_index(edge_index, x.shape[0])
+        channels = self.features(x)
+        states = self.encoder.states(channels, edge_index)
+        return Encoded(channels, states, edge_index, graphs, self.readout)
+
+    def perturb(self, encoded: Encoded) -> Perturbed:
+        """The bottleneck; where it weights the messages, the graph is encoded again with them."""
+        perturbed: Perturbed = self.bottleneck(encoded)
+        if perturbed.edge_weight is not None:
+            weighted = encoded.adj.with_weight(perturbed.edge_weight)
+            perturbed.z = self.encoder.states(encoded.x, weighted)[-1]
+        return perturbed
+
+    def terms(self, x: Tensor, adj: Adjacency, graphs: Segments, y: Tensor) -> dict[str, Tensor]:
+        """Every loss term of the objective whose weight is not zero, by name."""
+        encoded = self.encode(x, adj, graphs)
+        return self.terms_of(encoded, self.perturb(encoded), y)
+
+    def terms_of(self, encoded: Encoded, perturbed: Perturbed, y: Tensor) -> dict[str, Tensor]:
+        """Likewise, of a graph that is encoded and perturbed already."""
+        weights = self.bottleneck.weights
+        pooled = encoded.pool(perturbed.z, perturbed.weight)
+        terms = {"prediction": self.loss(self.head(pooled), y)}
+        if weights.get("clean"):
+            terms["clean"] = self.loss(self.head(encoded.pool(encoded.h)), y)
+        if weights.get("subgraph"):
+            hard = hard_keep(perturbed.scores, encoded.graphs).to(perturbed.scores)
+            # Straight through: the selection forward, the probability's gradient backward.
+            keep = hard + perturbed.scores - perturbed.scores.detach()
+            terms["subgraph"] = self.loss(self.head(encoded.pool(encoded.h, keep)), y)
+        return terms | perturbed.terms
+
+    def objective(self, terms: dict[str, Tensor]) -> Tensor:
+        """The weighted sum of the terms: what is minimised."""
+        weights = self.bottleneck.weights
+        total = sum(weights[name] * term for name, term in terms.items())
+        return torch.as_tensor(total)
+
+    def loss(self, output: Tensor, y: Tensor) -> Tensor:
+        """Cross-entropy, or the squared error in units of the target's spread."""
+        if self.task == "classification":
+            return nn.functional.cross_entropy(output, y)
+        wanted = (y.reshape(output.shape) - self.target_mean) / self.target_std
+        return nn.functional.mse_loss(output, wanted)
+
+    def predict(
+        self, x: Tensor, adj: Tensor | Adjacency, graphs: Segments
+    ) -> tuple[Tensor, Tensor]:
+        """The raw output (``[num_graphs, outputs]``) and the node scores (``[num_nodes]``)."""
+        encoded = self.encode(x, adj, graphs)
+        perturbed = self.perturb(encoded)
+        return self.head(self.represent(encoded, perturbed)), perturbed.scores
+
+    def represent(self, encoded: Encoded, perturbed: Perturbed) -> Tensor:
+        """The graph as the prediction sees it (``bottleneck.predict_from``)."""
+        match self.bottleneck.predict_from:
+            case "clean":
+                return encoded.pool(encoded.h)
+            case "subgraph":
+                keep = hard_keep(perturbed.scores, encoded.graphs).to(encoded.h)
+                return encoded.pool(encoded.h, keep)
+            case _:
+                return encoded.pool(perturbed.z, perturbed.weight)
+
+    def rescale(self, output: Tensor) -> Tensor:
+        """Regression outputs in the units of the target; class logits as they are."""
+        return output * self.target_std + self.target_mean if self.task == "regression" else output
+
+    def forward(
+        self, x: Tensor, edge_index: Tensor | Adjacency, batch: Tensor | None = None
+    ) -> Tensor:
+        """Logits or values, ``[num_graphs, outputs]``; one graph when ``batch`` is ``None``."""
+        if batch is None:
+            batch = torch.zeros(x.shape[0], dtype=torch.int64, device=x.device)
+        output, _ = self.predict(x, edge_index, Segments.from_batch(batch))
+        return self.rescale(output)

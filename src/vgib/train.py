@@ -1,0 +1,301 @@
+"""The one training loop: read it top to bottom."""
+
+import json
+import logging
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from time import monotonic, perf_counter
+from typing import Any
+
+import torch
+from safetensors import SafetensorError, safe_open
+from torch import Tensor, nn
+
+from vgib.config import Training
+from vgib.data.files import write_safetensors
+from vgib.data.packed import Batch, PackedGraphs
+from vgib.errors import FileFormatError, InputError, VgibError
+from vgib.nn.net import SubgraphNet
+
+log = logging.getLogger(__name__)
+
+Epoch = dict[str, float]
+
+
+class DivergedError(VgibError, ArithmeticError):
+    """Training whose loss is no longer a number."""
+
+
+@dataclass
+class History:
+    """What happened in each epoch: every loss term by name, the validation loss, the kept share."""
+
+    epochs: list[Epoch] = field(default_factory=list)
+    best_epoch: int = -1
+    best_loss: float = float("inf")
+
+    def curve(self, name: str) -> list[float]:
+        """One named quantity over the epochs."""
+        return [epoch[name] for epoch in self.epochs]
+
+
+def train(
+    net: SubgraphNet,
+    graphs: PackedGraphs,
+    *,
+    index: Tensor | None = None,
+    val: PackedGraphs | None = None,
+    settings: Training,
+    checkpoint: Path | None = None,
+    checkpoint_seconds: float = 30.0,
+    on_epoch: Callable[[Epoch], None] | None = None,
+    device: torch.device | str = "cpu",
+) -> History:
+    """Trains in place and gives the history.
+
+    Args:
+        net: The model; left in evaluation mode with the selected weights.
+        graphs: Graphs with labels.
+        index: The graphs to train on; all when ``None``.
+        val: Graphs for model selection and early stopping; without them the last weights stay.
+        settings: Everything else.
+        checkpoint: A file to resume from when it exists, and to write as training goes on. It is
+            replaced atomically: a killed process resumes to the very same weights.
+        checkpoint_seconds: Least time between two writes.
+        on_epoch: Called with each finished epoch.
+        device: Where to compute.
+    """
+    net.to(device)
+    outer, inner = _optimizers(net, settings)
+    state = _State(net, outer, inner, History(), settings)
+    with seeded(settings.seed, device):
+        if checkpoint is not None and checkpoint.exists():
+            state.load(checkpoint)
+        written = monotonic()
+        for epoch in range(len(state.history.epochs), settings.epochs):
+            if state.is_done():
+                break
+            started = perf_counter()
+            set_rate(outer, settings, epoch)
+            net.bottleneck.start_epoch(epoch)
+            sums: dict[str, Tensor] = {}
+            net.train()
+            for batch in graphs.batches(
+                settings.batch_size, index=index, generator=torch.default_generator, device=device
+            ):
+                if inner is not None:
+                    train_inner_level(net, batch, inner)
+                assert batch.y is not None
+                terms = net.terms(batch.x, batch.adj, batch.graphs, batch.y)
+                loss = net.objective(terms)
+                outer.zero_grad()
+                loss.backward()  # type: ignore[no-untyped-call]
+                if settings.clip is not None:
+                    nn.utils.clip_grad_norm_(net.parameters(), settings.clip)
+                outer.step()
+                for name, term in (terms | {"loss": loss}).items():
+                    sums[name] = sums.get(name, 0.0) + term.detach() * batch.num_graphs
+            count = len(graphs) if index is None else len(index)
+            record = {name: float(total) / count for name, total in sums.items()}
+            if not all(torch.isfinite(total) for total in sums.values()):
+                raise DivergedError(
+                    f"training diverged in epoch {epoch + 1}: {record}; lower lr (now {settings.lr}) "
+                    "or set clip=1.0"
+                )
+            if val is not None:
+                record["val_loss"] = validation_loss(net, val, device=device)
+            record["seconds"] = perf_counter() - started
+            state.finish_epoch(record)
+            if on_epoch is not None:
+                on_epoch(record)
+            if checkpoint is not None and monotonic() - written >= checkpoint_seconds:
+                state.save(checkpoint)
+                written = monotonic()
+        if checkpoint is not None:
+            state.save(checkpoint)
+    state.restore_selected()
+    net.eval()
+    return state.history
+
+
+def train_inner_level(net: SubgraphNet, batch: Batch, optimizer: torch.optim.Optimizer) -> None:
+    """The inner level of a two-level objective: the critic alone, on this batch as it is now."""
+    bottleneck = net.bottleneck
+    with torch.no_grad():
+        encoded = net.encode(batch.x, batch.adj, batch.graphs)
+        perturbed = net.perturb(encoded)
+    for _ in range(bottleneck.inner_steps):
+        optimizer.zero_grad()
+        bottleneck.inner_loss(encoded, perturbed).backward()  # type: ignore[no-untyped-call]
+        optimizer.step()
+
+
+@torch.no_grad()
+def validation_loss(
+    net: SubgraphNet,
+    graphs: PackedGraphs,
+    *,
+    batch_size: int = 1024,
+    device: torch.device | str = "cpu",
+) -> float:
+    """The loss of the prediction that is used at test time; no randomness."""
+    net.eval()
+    total = 0.0
+    for batch in graphs.batches(batch_size, device=device):
+        assert batch.y is not None
+        output, _ = net.predict(batch.x, batch.adj, batch.graphs)
+        total += float(net.loss(output, batch.y)) * batch.num_graphs
+    return total / len(graphs)
+
+
+@torch.no_grad()
+def predict(
+    net: SubgraphNet,
+    graphs: PackedGraphs,
+    *,
+    batch_size: int = 1024,
+    device: torch.device | str = "cpu",
+) -> tuple[Tensor, Tensor]:
+    """Outputs ``[num_graphs, outputs]`` in the target's units, and node scores ``[num_nodes]``."""
+    net.to(device).eval()
+    outputs, scores = [], []
+    for batch in graphs.batches(batch_size, device=device):
+        output, score = net.predict(batch.x, batch.adj, batch.graphs)
+        outputs.append(net.rescale(output).cpu())
+        scores.append(score.cpu())
+    return torch.cat(outputs), torch.cat(scores)
+
+
+@contextmanager
+def seeded(seed: int, device: torch.device | str = "cpu") -> Iterator[None]:
+    """Runs a block from a seed and hands the global random state back as it was."""
+    kind = torch.device(device)
+    with torch.random.fork_rng([kind] if kind.type == "cuda" else []):
+        torch.manual_seed(seed)
+        yield
+
+
+def set_rate(optimizer: torch.optim.Optimizer, settings: Training, epoch: int) -> None:
+    """The learning rate of this epoch: halved every ``halve_at`` epochs."""
+    halvings = epoch // settings.halve_at if settings.halve_at else 0
+    for group in optimizer.param_groups:
+        group["lr"] = settings.lr * 0.5**halvings
+
+
+def _optimizers(
+    net: SubgraphNet, settings: Training
+) -> tuple[torch.optim.Optimizer, torch.optim.Optimizer | None]:
+    """Adam for the model, and one for the inner level where there is one."""
+    inner = list(net.bottleneck.inner_parameters()) if net.bottleneck.inner_steps else []
+    known = {id(parameter) for parameter in inner}
+    outer = [parameter for parameter in net.parameters() if id(parameter) not in known]
+    decay = settings.weight_decay
+    adam = torch.optim.Adam(outer, lr=settings.lr, weight_decay=decay, fused=True)
+    if not inner:
+        return adam, None
+    return adam, torch.optim.Adam(inner, lr=settings.inner_lr, fused=True)
+
+
+@dataclass
+class _State:
+    """All that training needs to go on: weights, moments, random state, history, best weights."""
+
+    net: SubgraphNet
+    outer: torch.optim.Optimizer
+    inner: torch.optim.Optimizer | None
+    history: History
+    settings: Training
+    best: dict[str, Tensor] = field(default_factory=dict)
+
+    def finish_epoch(self, record: Epoch) -> None:
+        """Files the record and remembers the weights when they are the best so far."""
+        epoch = len(self.history.epochs)
+        self.history.epochs.append({"epoch": epoch + 1, **record})
+        loss = record.get("val_loss")
+        if loss is not None and loss < self.history.best_loss:
+            self.history.best_loss, self.history.best_epoch = loss, epoch
+            if self.settings.select == "best":
+                self.best = {k: v.detach().clone() for k, v in self.net.state_dict().items()}
+
+    def is_done(self) -> bool:
+        """Whether the validation loss has not fallen for too long."""
+        patience = self.settings.patience
+        waited = len(self.history.epochs) - 1 - self.history.best_epoch
+        return patience is not None and self.history.best_epoch >= 0 and waited >= patience
+
+    def restore_selected(self) -> None:
+        """Puts the selected weights into the model."""
+        if self.best:
+            self.net.load_state_dict(self.best)
+
+    def _optimizer_tensors(self) -> Iterator[tuple[str, torch.optim.Optimizer]]:
+        yield "outer", self.outer
+        if self.inner is not None:
+            yield "inner", self.inner
+
+    def save(self, path: Path) -> None:
+        """Writes everything into one file."""
+        tensors = {f"net.{k}": v for k, v in self.net.state_dict().items()}
+        tensors |= {f"best.{k}": v for k, v in self.best.items()}
+        for level, optimizer in self._optimizer_tensors():
+            for number, moments in optimizer.state_dict()["state"].items():
+                tensors |= {f"{level}.{number}.{k}": v for k, v in moments.items()}
+        tensors["random"] = torch.get_rng_state()
+        if torch.cuda.is_available():
+            tensors["random_cuda"] = torch.cuda.get_rng_state()
+        about = {
+            "settings": self.settings.model_dump(),
+            "epochs": self.history.epochs,
+            "best_epoch": self.history.best_epoch,
+            "best_loss": self.history.best_loss,
+        }
+        plain = {name: tensor.detach().cpu().contiguous().clone() for name, tensor in tensors.items()}
+        write_safetensors(path, plain, {"about": json.dumps(about)})
+
+    def load(self, path: Path) -> None:
+        """Takes everything back; refuses a checkpoint of other settings or another model."""
+        try:
+            with safe_open(path, framework="pt") as file:
+                about = json.loads(file.metadata()["about"])
+                tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
+        except (SafetensorError, OSError, KeyError, TypeError, json.JSONDecodeError) as error:
+            raise FileFormatError(
+                f"{str(path)!r} is not a usable checkpoint ({error}); delete it to start again"
+            ) from None
+        changed = _differences(about["settings"], self.settings.model_dump())
+        if changed:
+            raise InputError(
+                f"{str(path)!r} was made with other settings ({changed}); "
+                "use the same ones, or delete it to start again"
+            )
+        try:
+            self.net.load_state_dict(_under("net.", tensors))
+        except RuntimeError:
+            raise InputError(
+                f"{str(path)!r} belongs to another model; delete it to start again"
+            ) from None
+        self.best = _under("best.", tensors)
+        for level, optimizer in self._optimizer_tensors():
+            moments: dict[int, dict[str, Tensor]] = {}
+            for name, tensor in _under(f"{level}.", tensors).items():
+                number, key = name.split(".", 1)
+                moments.setdefault(int(number), {})[key] = tensor
+            saved: dict[str, Any] = optimizer.state_dict()
+            optimizer.load_state_dict({**saved, "state": moments})
+        torch.set_rng_state(tensors["random"])
+        if "random_cuda" in tensors and torch.cuda.is_available():
+            torch.cuda.set_rng_state(tensors["random_cuda"])
+        self.history = History(about["epochs"], about["best_epoch"], about["best_loss"])
+        log.info("resumed from %s after epoch %d", path, len(self.history.epochs))
+
+
+def _under(prefix: str, tensors: dict[str, Tensor]) -> dict[str, Tensor]:
+    return {k.removeprefix(prefix): v for k, v in tensors.items() if k.startswith(prefix)}
+
+
+def _differences(old: dict[str, Any], new: dict[str, Any]) -> str:
+    """The settings that changed; more epochs are no change, so that training can go on longer."""
+    keys = sorted((old.keys() | new.keys()) - {"epochs"})
+    return ", ".join(f"{k}={old.get(k)!r} then, {new.get(k)!r} now" for k in keys if old.get(k) != new.get(k))

@@ -1,4 +1,4 @@
-"""What every test shares: one torch thread, steady hypothesis settings, the folder of public data."""
+"""What every test shares: one torch thread, hypothesis settings, the folder of public data."""
 
 import os
 from pathlib import Path

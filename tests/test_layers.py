@@ -1,0 +1,92 @@
+"""Imports point one way: the table of layers, held by reading the source."""
+
+import ast
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+SOURCE = Path(__file__).resolve().parents[1] / "src"
+
+# A module imports from the rows above its own, and from its own package.
+LAYERS = [
+    {"errors"},
+    {"registry", "config", "parallel", "select", "metrics"},
+    {"chem", "nn"},
+    {"data"},
+    {"oracles", "train"},
+    {"explain"},
+    {"estimator", "zoo"},
+    {"tasks", "report", "demo"},
+    {"__init__", "cli", "serve"},  # the public names; the two skins, which nothing imports ...
+    {"__main__"},  # ... except `python -m vgib`
+]
+LEVEL = {name: level for level, names in enumerate(LAYERS) for name in names}
+
+MODULES = {
+    ".".join(path.relative_to(SOURCE).with_suffix("").parts): path
+    for path in sorted(SOURCE.glob("vgib/**/*.py"))
+}
+
+
+def part(module: str) -> str:
+    """The entry of the table that a module belongs to: ``vgib.nn.gib`` is part of ``nn``."""
+    return module.split(".")[1]
+
+
+def imports(module: str) -> Iterator[str]:
+    """Every imported name, in full, wherever in the module the import stands."""
+    package = module.split(".")[:-1]
+    for node in ast.walk(ast.parse(MODULES[module].read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            above = package[: len(package) - node.level + 1] if node.level else []
+            source = ".".join([*above, *(node.module or "").split(".")]).strip(".")
+            yield from (f"{source}.{alias.name}" for alias in node.names)
+
+
+def own(module: str) -> Iterator[str]:
+    """The imports from this package; the version is not one, it stands in the first lines."""
+    yield from (
+        name
+        for name in imports(module)
+        if name.split(".")[0] == "vgib" and name != "vgib.__version__"
+    )
+
+
+def foreign(module: str) -> set[str]:
+    """The top-level packages of others that a module imports."""
+    roots = {name.split(".")[0] for name in imports(module)}
+    return roots - {"vgib", "__future__"} - sys.stdlib_module_names
+
+
+def test_the_source_is_found() -> None:
+    assert {"vgib.__init__", "vgib.errors", "vgib.registry"} <= set(MODULES)
+
+
+@pytest.mark.parametrize("module", MODULES)
+class TestModule:
+    def test_has_a_place_in_the_table(self, module: str) -> None:
+        assert part(module) in LEVEL, f"give {module} a row in LAYERS"
+
+    def test_imports_from_lower_layers_or_its_own_package(self, module: str) -> None:
+        for name in own(module):
+            target = part(f"{name}.__init__")
+            assert target == part(module) or LEVEL[target] < LEVEL[part(module)], name
+
+    def test_imports_names_from_the_module_that_defines_them(self, module: str) -> None:
+        for name in own(module):
+            is_module = name in MODULES
+            parent = name.rpartition(".")[0]
+            assert is_module or parent in MODULES, f"{name} comes from an __init__ or from nowhere"
+
+    def test_imports_only_the_libraries_of_its_layer(self, module: str) -> None:
+        libraries = foreign(module)
+        assert "rdkit" not in libraries or part(module) == "chem"
+        if part(module) == "nn":
+            assert libraries <= {"torch", "torch_geometric"}
+        if part(module) == "report":
+            assert not libraries & {"torch", "torch_geometric"}
+            assert {part(f"{name}.__init__") for name in own(module)}.isdisjoint({"nn", "data"})

@@ -1,0 +1,121 @@
+"""The files of one TU dataset, in a zip or a folder, and the errors that name file and line."""
+
+import lzma
+import zipfile
+import zlib
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO
+
+from vgib.data.columns import Kind, Numbers, read_columns
+from vgib.errors import FileFormatError, InputError
+
+# Damage, or (the last two) a zip that is encrypted or compressed in an unknown way.
+UNREADABLE = (
+    zipfile.BadZipFile,
+    zlib.error,
+    lzma.LZMAError,
+    EOFError,
+    OSError,
+    RuntimeError,
+    NotImplementedError,
+)
+
+
+@dataclass(frozen=True)
+class TuFiles:
+    """The files ``NAME_*.txt`` of one dataset, in a folder or a zip, at any depth."""
+
+    path: Path
+    stem: str
+    members: dict[str, Path | zipfile.ZipInfo]
+    archive: zipfile.ZipFile | None
+
+    @classmethod
+    def find(cls, path: Path) -> "TuFiles":
+        if not path.exists():
+            raise InputError(f"there is no file or folder {path}; expected a TU zip or its folder")
+        archive = None if path.is_dir() else _open_zip(path)
+        found: dict[str, Path | zipfile.ZipInfo]
+        if archive is None:
+            found = {file.relative_to(path).as_posix(): file for file in path.rglob("*.txt")}
+        else:
+            found = {info.filename: info for info in archive.infolist()}
+        stems = [name.removesuffix("_A.txt") for name in found if name.endswith("_A.txt")]
+        if len(stems) != 1:
+            raise FileFormatError(
+                f"{path} is no TU dataset: expected exactly one file NAME_A.txt in it, found "
+                f"{len(stems)}; give the zip of one dataset, or fetch it again"
+            )
+        start = f"{stems[0]}_"
+        members = {
+            name.removeprefix(start).removesuffix(".txt"): member
+            for name, member in found.items()
+            if name.startswith(start)
+        }
+        return cls(path, stems[0].rpartition("/")[2], members, archive)
+
+    def __enter__(self) -> "TuFiles":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self.archive is not None:
+            self.archive.close()
+
+    def __contains__(self, part: str) -> bool:
+        return part in self.members
+
+    def name(self, part: str) -> str:
+        return f"{self.path.name}: {self.stem}_{part}.txt"
+
+    def read(self, part: str, kind: Kind, *, width: int | None = None) -> Numbers:
+        """The columns of ``NAME_part.txt``, ``[columns, lines]``."""
+        if part not in self:
+            raise FileFormatError(
+                f"{self.path} lacks {self.stem}_{part}.txt, which every TU dataset has; "
+                "fetch the dataset again"
+            )
+        try:
+            return read_columns(lambda: self._open(part), self.name(part), kind=kind, width=width)
+        except UNREADABLE as error:
+            raise FileFormatError(
+                f"{self.name(part)} cannot be unpacked ({error}); "
+                "the file is damaged: delete it and fetch it again"
+            ) from error
+
+    def _open(self, part: str) -> IO[bytes]:
+        member = self.members[part]
+        if isinstance(member, Path):
+            return member.open("rb")
+        assert self.archive is not None
+        return self.archive.open(member)
+
+
+def _open_zip(path: Path) -> zipfile.ZipFile:
+    try:
+        return zipfile.ZipFile(path)
+    except zipfile.BadZipFile as error:
+        raise FileFormatError(
+            f"{path} is no zip file or only the beginning of one ({error}); "
+            "delete it and fetch it again"
+        ) from error
+
+
+def check_range(name: str, values: Numbers, largest: int, what: str) -> None:
+    """Raises, with the line, unless all values are between 1 and ``largest``."""
+    bad = (values < 1) | (values > largest)
+    if bad.any():
+        line = int(bad.argmax())
+        raise FileFormatError(
+            f"{name}, line {line + 1}: there is no {what} {values[line]}; {what}s are numbered "
+            f"1 to {largest}: correct that line or fetch the dataset again"
+        )
+
+
+def check_lines(path: Path, part: str, came: int, expected: int, what: str) -> None:
+    """Raises unless a file has one line for each node or edge."""
+    if came != expected:
+        raise FileFormatError(
+            f"{path.name}: {part} has {came} lines for {expected} {what}s; "
+            "a file is truncated: fetch the dataset again"
+        )

@@ -14,8 +14,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import torch
 from hypothesis import given
 from hypothesis import strategies as st
+
+from vgib.nn.sparse import Segments
+from vgib.nn.vgib import compression
 
 DOCUMENT = Path(__file__).resolve().parents[1] / "docs" / "theory.md"
 ROUNDING = 1e-9
@@ -319,13 +323,19 @@ def test_a_fixed_marginal_bounds_the_information_gate_by_gate(seed: int) -> None
     assert information(model, "z", "G gates") <= divergence + ROUNDING
 
 
-def test_a_floor_under_the_pole_charges_less_than_the_divergence() -> None:
-    m, floor = 10, 0.1
-    a = np.linspace(1e-6, floor, 100)
-    exact, floored = -0.5 * np.log(a) + a / (2 * m), -0.5 * math.log(floor) + floor / (2 * m)
-    shortfall = 0.5 * np.log(floor / a) - (floor - a) / (2 * m)
-    np.testing.assert_allclose(exact - floored, shortfall, atol=1e-12)
-    assert (shortfall[:-1] > 0).all()
+@pytest.mark.parametrize("gate", [0.9, 0.99, 0.999])
+def test_near_the_pole_the_floored_loss_falls_short_of_the_divergence(gate: float) -> None:
+    m, floor = 5, 0.1
+    h = torch.randn(m, 1, dtype=torch.float64, generator=torch.Generator().manual_seed(0))
+    keep = torch.full((m,), gate, dtype=torch.float64)
+    mean, std = h.mean(0), h.std(0, correction=0)
+    graph = Segments.from_batch(torch.zeros(m, dtype=torch.int64))
+    exact, floored = (
+        float(compression(h, keep, mean, std, graph, pole_floor=least)) for least in (0, floor)
+    )
+    a = m * (1 - gate) ** 2
+    assert exact - floored == pytest.approx(0.5 * math.log(floor / a))
+    assert floored < exact
 
 
 def all_noise(offset: float, m: int = 20) -> float:

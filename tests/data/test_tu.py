@@ -299,7 +299,8 @@ peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
 began = time.perf_counter()
 again = PackedGraphs.load(sys.argv[2])
 seconds = time.perf_counter() - began
-print(len(again), again.num_nodes, again.num_edges, again.y.bincount().tolist(), peak, seconds, sep=";")
+classes = again.y.bincount().tolist()
+print(len(again), again.num_nodes, again.num_edges, classes, peak, seconds, sep=";")
 """
 
 

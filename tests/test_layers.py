@@ -11,7 +11,8 @@ SOURCE = Path(__file__).resolve().parents[1] / "src"
 
 # A module imports from the rows above its own, and from its own package.
 LAYERS = [
-    {"errors", "blocktree"},
+    {"errors"},
+    {"blocktree"},
     {"registry", "config", "parallel", "select", "metrics"},
     {"chem", "nn"},
     {"data"},

@@ -21,7 +21,7 @@ export MKL_NUM_THREADS := 1
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-8s %s\n", $$1, $$2 }' Makefile
 
-setup: $(INSTALLED) ## make .venv with the package and its tools (once, one or two minutes)
+setup: $(INSTALLED) ## make .venv with the package and its tools (once, about two minutes)
 
 demo: $(INSTALLED) ## train two small models and write a report with pictures to out/demo
 	$(BIN)/vgib demo --out out/demo $(ARGS)
@@ -60,7 +60,7 @@ $(INSTALLED): pyproject.toml constraints.txt
 	  $$found -m venv --clear $(VENV); \
 	fi
 	@touch $(UNFINISHED)
-	@echo "Installing vgib and its tools into $(VENV): one or two minutes the first time, seconds after that."
+	@echo "Installing vgib and its tools into $(VENV): about two minutes the first time, seconds after that."
 	@$(BIN)/python -m pip install -qq --disable-pip-version-check -c constraints.txt -e '.[dev]'
 	@mv $(UNFINISHED) $@
 	@touch $@

@@ -101,8 +101,8 @@ def train(
             record = {name: float(total) / count for name, total in sums.items()}
             if not all(torch.isfinite(total) for total in sums.values()):
                 raise DivergedError(
-                    f"training diverged in epoch {epoch + 1}: {record}; lower lr (now {settings.lr}) "
-                    "or set clip=1.0"
+                    f"training diverged in epoch {epoch + 1}: {record}; lower lr "
+                    f"(now {settings.lr}) or set clip=1.0"
                 )
             if val is not None:
                 record["val_loss"] = validation_loss(net, val, device=device)
@@ -251,7 +251,7 @@ class _State:
             "best_epoch": self.history.best_epoch,
             "best_loss": self.history.best_loss,
         }
-        plain = {name: tensor.detach().cpu().contiguous().clone() for name, tensor in tensors.items()}
+        plain = {name: tensor.detach().cpu().clone() for name, tensor in tensors.items()}
         write_safetensors(path, plain, {"about": json.dumps(about)})
 
     def load(self, path: Path) -> None:
@@ -298,4 +298,6 @@ def _under(prefix: str, tensors: dict[str, Tensor]) -> dict[str, Tensor]:
 def _differences(old: dict[str, Any], new: dict[str, Any]) -> str:
     """The settings that changed; more epochs are no change, so that training can go on longer."""
     keys = sorted((old.keys() | new.keys()) - {"epochs"})
-    return ", ".join(f"{k}={old.get(k)!r} then, {new.get(k)!r} now" for k in keys if old.get(k) != new.get(k))
+    return ", ".join(
+        f"{k}={old.get(k)!r} then, {new.get(k)!r} now" for k in keys if old.get(k) != new.get(k)
+    )

@@ -1,5 +1,6 @@
 """A whole dataset of graphs in a few flat tensors, and batches of it by index arithmetic."""
 
+import hashlib
 import json
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, fields, replace
@@ -229,6 +230,42 @@ class PackedGraphs:
             return everything[index]
         except IndexError as error:
             raise InputError(f"no such graph among {len(self)}: {error}") from None
+
+    def induced(self, mask: Tensor) -> "PackedGraphs":
+        """The subgraphs on the nodes of a ``bool [nodes]`` mask; features travel with their node.
+
+        A graph of which no node is left stays, as an empty graph, so that graph numbers hold.
+        """
+        receiver = torch.arange(self.num_nodes).repeat_interleave(self._degree)
+        first = self.node_ptr[:-1].repeat_interleave(self.sizes)
+        sender = self.col + first[receiver]
+        kept = mask[receiver] & mask[sender]
+        # New numbers of the nodes that stay, then within their graph.
+        number = _pointers(mask.long())
+        node_ptr = number[self.node_ptr]
+        degree = torch.zeros(self.num_nodes, dtype=torch.int64)
+        degree.index_add_(0, receiver[kept], torch.ones_like(receiver[kept]))
+        col = number[sender[kept]] - number[first[receiver[kept]]]
+
+        def pick(name: str, where: Tensor) -> Tensor | None:
+            values: Tensor | None = getattr(self, name)
+            return None if values is None else values[where]
+
+        changes: dict[str, Any] = {name: pick(name, mask) for name in PER_NODE}
+        changes |= {name: pick(name, kept) for name in PER_EDGE}
+        return replace(
+            self, node_ptr=node_ptr, indptr=_pointers(degree[mask]), col=col.int(), **changes
+        )
+
+    def fingerprint(self) -> str:
+        """A hash of features, edges and labels: the same graphs, the same hash."""
+        digest = hashlib.sha256()
+        for name in ("x", "node_ptr", "indptr", "col", "y"):
+            values: Tensor | None = getattr(self, name)
+            if values is not None:
+                digest.update(f"{name}{values.dtype}{list(values.shape)}".encode())
+                digest.update(values.contiguous().numpy().tobytes())
+        return digest.hexdigest()
 
     def to_data(self, number: int) -> Data:
         """Graph ``number`` as a PyG ``Data`` object."""

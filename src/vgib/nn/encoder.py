@@ -218,5 +218,6 @@ class Embedding(nn.Module):
         # A code beyond the training set's counts as the last one.
         rows = torch.minimum(codes.long(), self.last) + self.starts
         if rows.shape[1] == 1:
-            return nn.functional.embedding(rows[:, 0], self.table.weight)
+            # Its backward is a plain index_add, five times faster than nn.Embedding's here.
+            return self.table.weight.index_select(0, rows[:, 0])
         return nn.functional.embedding_bag(rows, self.table.weight, mode="sum")

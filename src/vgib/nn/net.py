@@ -1,13 +1,14 @@
 """The whole model as a visible composition: head(readout(bottleneck(encoder(features(G)))))."""
 
-from typing import Literal
+from typing import Any, Literal
 
 import torch
 from torch import Tensor, nn
 
+from vgib.config import Architecture
 from vgib.errors import InputError
-from vgib.nn.bottleneck import Bottleneck, Encoded, Perturbed, Readout, hard_keep
-from vgib.nn.encoder import Encoder, Wrapped
+from vgib.nn.bottleneck import Bottleneck, Encoded, Perturbed, Readout, bottlenecks, hard_keep
+from vgib.nn.encoder import Embedding, Encoder, Wrapped
 from vgib.nn.sparse import Adjacency, Segments
 
 Task = Literal["regression", "classification"]
@@ -90,15 +91,16 @@ class SubgraphNet(nn.Module):
     def terms_of(self, encoded: Encoded, perturbed: Perturbed, y: Tensor) -> dict[str, Tensor]:
         """Likewise, of a graph that is encoded and perturbed already."""
         weights = self.bottleneck.weights
-        pooled = encoded.pool(perturbed.z, perturbed.weight)
-        terms = {"prediction": self.loss(self.head(pooled), y)}
+        views = {"prediction": encoded.pool(perturbed.z, perturbed.weight)}
         if weights.get("clean"):
-            terms["clean"] = self.loss(self.head(encoded.pool(encoded.h)), y)
+            views["clean"] = encoded.pool(encoded.h)
         if weights.get("subgraph"):
             hard = hard_keep(perturbed.scores, encoded.graphs).to(perturbed.scores)
             # Straight through: the selection forward, the probability's gradient backward.
             keep = hard + perturbed.scores - perturbed.scores.detach()
-            terms["subgraph"] = self.loss(self.head(encoded.pool(encoded.h, keep)), y)
+            views["subgraph"] = encoded.pool(encoded.h, keep)
+        outputs = self.head(torch.cat(list(views.values()))).chunk(len(views))
+        terms = {name: self.loss(o, y) for name, o in zip(views, outputs, strict=True)}
         return terms | perturbed.terms
 
     def objective(self, terms: dict[str, Tensor]) -> Tensor:
@@ -145,3 +147,50 @@ class SubgraphNet(nn.Module):
             batch = torch.zeros(x.shape[0], dtype=torch.int64, device=x.device)
         output, _ = self.predict(x, edge_index, Segments.from_batch(batch))
         return self.rescale(output)
+
+
+def build(
+    *,
+    encoder: str | nn.Module,
+    bottleneck: str | type[Bottleneck] | Bottleneck,
+    cardinalities: tuple[int, ...] | None,
+    in_channels: int,
+    task: Task,
+    outputs: int,
+    architecture: Architecture,
+    bottleneck_options: dict[str, Any] | None = None,
+) -> SubgraphNet:
+    """The whole network from names and settings.
+
+    Categorical features (``cardinalities``) are embedded in ``hidden`` channels; float features
+    enter the encoder as they are.
+    """
+    hidden = architecture.hidden
+    features: nn.Module = nn.Identity()
+    if cardinalities is not None:
+        features, in_channels = Embedding(cardinalities, hidden), hidden
+    encoding = (
+        Encoder(
+            encoder,
+            in_channels,
+            hidden=hidden,
+            depth=architecture.depth,
+            last_relu=architecture.last_relu,
+        )
+        if isinstance(encoder, str)
+        else Wrapped(encoder)
+    )
+    options = dict(bottleneck_options or {})
+    if isinstance(bottleneck, str | type):
+        options["channels"] = encoding.out_channels
+    return SubgraphNet(
+        features,
+        encoding,
+        bottlenecks.make(bottleneck, **options),
+        task=task,
+        outputs=outputs,
+        readout=architecture.readout,
+        head_hidden=architecture.head_hidden,
+        dropout=architecture.dropout,
+        positive_output=architecture.positive_output,
+    )

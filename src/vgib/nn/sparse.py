@@ -249,6 +249,10 @@ class Segments:
         """Hands each node its graph's row, ``[num_graphs, channels] -> [num_nodes, channels]``."""
         return product(self._members.transpose, per_graph)
 
+    def spread_or_broadcast(self, per_graph: Tensor) -> Tensor:
+        """Likewise, but a single row that is the same for all graphs stays one row."""
+        return per_graph if per_graph.shape[0] == 1 else self.spread(per_graph)
+
     def max(self, values: Tensor) -> Tensor:
         """The largest of ``values`` (``[num_nodes]``) in each graph; no gradient."""
         return torch.segment_reduce(values.detach(), "max", offsets=self.ptr.long())

@@ -68,13 +68,15 @@ def inject_noise(
         U[0, 1) in the place of a standard normal.
     """
     drawn = torch.empty_like(h)
-    drawn = drawn.normal_(generator=generator) if noise == "gaussian" else drawn.uniform_(0, 1)
-    keep = keep.unsqueeze(1)
-    return keep * h + (1 - keep) * (mean + std * drawn)
+    if noise == "gaussian":
+        drawn.normal_(generator=generator)
+    else:
+        drawn.uniform_(generator=generator)
+    return torch.lerp(torch.addcmul(mean, std, drawn), h, keep.unsqueeze(1))
 
 
 def graph_statistics(h: Tensor, graphs: Segments, std_floor: float) -> tuple[Tensor, Tensor]:
-    r"""The customised prior: mean and spread of each graph's own nodes, handed to every node.
+    r"""The customised prior: mean and spread of each graph's own nodes, ``[num_graphs, channels]``.
 
     .. math:: \mu_h = \tfrac1m \textstyle\sum_j h_j, \quad
               \sigma_h^2 = \tfrac1m \sum_j (h_j - \mu_h)^2
@@ -83,8 +85,8 @@ def graph_statistics(h: Tensor, graphs: Segments, std_floor: float) -> tuple[Ten
     in where a channel is constant, as every channel of a one-node graph is.
     """
     h = h.detach()
-    mean = graphs.spread(graphs.mean(h))
-    variance = graphs.spread(graphs.mean((h - mean).square()))
+    mean = graphs.mean(h)
+    variance = graphs.mean((h - graphs.spread(mean)).square())
     return mean, variance.clamp(min=std_floor**2).sqrt()
 
 
@@ -103,7 +105,7 @@ def compression(
 
     .. math:: -\tfrac12 \log A + \tfrac{A}{2m} + \tfrac{B^2}{2m}, \quad
               A = \sum_j (1 - \lambda_j)^2, \quad
-              B = \sum_j \lambda_j \frac{h_j - \mu_h}{\sigma_h}
+              B = \frac1{\sigma_h} \sum_j \lambda_j (h_j - \mu_h)
 
     Given :math:`\lambda` it is, channel by channel and averaged over channels,
 
@@ -113,8 +115,8 @@ def compression(
     Args:
         h: ``[num_nodes, channels]``.
         keep: :math:`\lambda`, ``[num_nodes]``.
-        mean: :math:`\mu_h`, broadcast to ``h``.
-        std: :math:`\sigma_h`, broadcast to ``h``.
+        mean: :math:`\mu_h`, ``[num_graphs, channels]`` or ``[1, channels]``.
+        std: :math:`\sigma_h`, likewise.
         graphs: Which nodes belong to which graph.
         pole_floor: Least value of :math:`A` in the logarithm. With everything kept, A is 0 and the
             bound infinite; below the floor this is a finite surrogate and no longer a bound.
@@ -124,15 +126,16 @@ def compression(
     Returns:
         ``[num_graphs]``.
     """
-    passed = keep.unsqueeze(1) * (h - mean) / std
-    noise_power = (1 - keep).square().unsqueeze(1)
-    if square_of_sum:
-        sums = graphs.sum(torch.cat([passed, noise_power], dim=1))
-        signal = sums[:, :-1].square().mean(1)
-    else:
-        sums = graphs.sum(torch.cat([passed.square(), noise_power], dim=1))
-        signal = sums[:, :-1].mean(1)
+    keep = keep.unsqueeze(1)
+    # One product for every sum over nodes: lambda h, lambda and (1 - lambda)^2.
+    sums = graphs.sum(torch.cat([keep * h, keep, (1 - keep).square()], dim=1))
     a = sums[:, -1]
+    if square_of_sum:
+        b = (sums[:, :-2] - mean * sums[:, -2:-1]) / std
+        signal = b.square().mean(1)
+    else:
+        centred = (h - graphs.spread_or_broadcast(mean)) / graphs.spread_or_broadcast(std)
+        signal = graphs.sum((keep * centred).square()).mean(1)
     bound = (a + signal) / (2 * graphs.sizes.squeeze(1).to(a.dtype))
     return bound - 0.5 * a.clamp(min=pole_floor).log() if log_term else bound
 
@@ -224,8 +227,8 @@ class VGIB(Bottleneck):
         p = torch.sigmoid(logits)
         mean, std = self.moments(h, graphs)
         if not self.training:
-            keep = p.unsqueeze(1)
-            return Perturbed(z=keep * h + (1 - keep) * mean, scores=p)
+            expected = torch.lerp(graphs.spread_or_broadcast(mean), h, p.unsqueeze(1))
+            return Perturbed(z=expected, scores=p)
         keep = relax(2 * p - 1 if self.probabilities_as_logits else logits, self.temperature)
         terms = {}
         if self.weights["compression"]:
@@ -242,18 +245,20 @@ class VGIB(Bottleneck):
             terms["compression"] = bound.mean()
         if self.weights["connectivity"]:
             terms["connectivity"] = connectivity(p, encoded.adj, graphs).mean()
+        mean, std = graphs.spread_or_broadcast(mean), graphs.spread_or_broadcast(std)
         z = inject_noise(h, keep, mean, std, noise=self.noise)
         return Perturbed(z=z, scores=p, terms=terms)
 
     def moments(self, h: Tensor, graphs: Segments) -> tuple[Tensor, Tensor]:
-        """Mean and spread of the prior, broadcastable to ``h``."""
+        """Mean and spread of the prior, ``[num_graphs, channels]`` or ``[1, channels]``."""
         if self.prior == "graph":
             return graph_statistics(h, graphs, self.std_floor)
         if self.training:
             self._watch(h.detach())
         unseen = torch.isinf(self.population_variance)
         variance = torch.where(unseen, 1.0, self.population_variance)
-        return self.population_mean, variance.clamp(min=self.std_floor**2).sqrt()
+        std = variance.clamp(min=self.std_floor**2).sqrt()
+        return self.population_mean.unsqueeze(0), std.unsqueeze(0)
 
     @torch.no_grad()
     def _watch(self, h: Tensor) -> None:

@@ -1,0 +1,149 @@
+"""Where the file of a dataset comes from: a mirror, the cache, or its public address.
+
+A mirror's file must agree with the mirror's ``SHA256SUMS``. The checksum of a public file cannot be
+known in advance: the file is read, compared with the published statistics, and its checksum
+remembered from then on.
+"""
+
+import logging
+import os
+import zipfile
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TypeAlias
+
+from vgib.data.download import (
+    HASHES,
+    check_mirror_file,
+    download,
+    keep,
+    remember_hash,
+    remembered_hash,
+    sha256,
+    temporary_beside,
+)
+from vgib.data.entries import Entry
+from vgib.errors import DownloadError, FileFormatError, InputError
+
+logger = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class Source:
+    """A file that was found to be right, and its checksum."""
+
+    path: Path
+    sha256: str
+
+
+Verify: TypeAlias = Callable[[Source], object]
+"""Reads a file, and raises ``FileFormatError`` when it is not the dataset that it should be."""
+
+
+def cache_folder(cache: str | Path | None = None) -> Path:
+    """Where downloads are kept: the argument, else ``VGIB_CACHE``, else the user's cache folder."""
+    if cache := cache or os.environ.get("VGIB_CACHE"):
+        return Path(cache).expanduser()
+    return Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache").expanduser() / "vgib"
+
+
+def mirror_folder(mirror: str | Path | None = None) -> Path | None:
+    """The mirror, if there is one: the argument, else ``VGIB_MIRROR``."""
+    if not (mirror := mirror or os.environ.get("VGIB_MIRROR")):
+        return None
+    folder = Path(mirror).expanduser()
+    if not folder.is_dir():
+        raise InputError(f"the mirror {folder} is no folder; give an existing one, or none")
+    return folder
+
+
+def find_source(
+    found: Entry, verify: Verify, *, cache: Path, mirror: Path | None, progress: bool
+) -> Source:
+    """The file of an entry, found to be right; ``verify`` reads what no checksum vouches for.
+
+    Raises:
+        InputError: the dataset is generated.
+        DownloadError: the file cannot be had, or is not what it should be.
+    """
+    if found.kind == "generated":
+        raise InputError(f"{found.name} is generated, not fetched; use load({found.name!r})")
+    if mirror is not None:
+        if (mirror / found.file).is_file():
+            return Source(mirror / found.file, check_mirror_file(mirror, found.file))
+        logger.info("%s is not in the mirror %s", found.name, mirror)
+    cached = cache / found.cached_file
+    if cached.is_file():
+        return _check_cached(found, verify, cached, cache)
+    return _download(found, verify, cached, cache, progress)
+
+
+def _check_cached(found: Entry, verify: Verify, cached: Path, cache: Path) -> Source:
+    """A cached file has its remembered checksum, or reads as it should where there is none."""
+    source = Source(cached, sha256(cached))
+    known = remembered_hash(cache, found.cached_file)
+    if known is None:
+        try:
+            verify(source)
+        except FileFormatError as error:
+            raise DownloadError(
+                f"{cached} is not {found.name}: {error}; delete it, and it is downloaded again"
+            ) from error
+        remember_hash(cache, found.cached_file, source.sha256)
+    elif known != source.sha256:
+        raise DownloadError(
+            f"{cached} has SHA-256 {source.sha256}, but had {known} when it was downloaded; it is "
+            "damaged: delete it, and it is downloaded again"
+        )
+    return source
+
+
+def _download(found: Entry, verify: Verify, cached: Path, cache: Path, progress: bool) -> Source:
+    if found.url is None:
+        raise DownloadError(
+            f"{found.name} has no public address. {found.public} Pass a mirror folder with "
+            f"{found.file}, by option or by the environment variable VGIB_MIRROR"
+        )
+    with temporary_beside(cached) as temporary:
+        download(found.url, temporary, progress=progress)
+        for member, url in found.extra:
+            _add_member(temporary, found.url, member, url, progress)
+        source = Source(temporary, sha256(temporary))
+        try:
+            verify(source)
+        except FileFormatError as error:
+            raise DownloadError(
+                f"{found.url} gave a file that is not {found.name}: {error}. The server may have "
+                "sent an error page; try again later, or pass a mirror folder"
+            ) from error
+        known = remembered_hash(cache, found.cached_file)
+        if known not in (None, source.sha256):
+            raise DownloadError(
+                f"{found.url} now gives a file with SHA-256 {source.sha256}, but gave {known} "
+                f"before; if you trust the new one, remove {found.cached_file!r} from "
+                f"{cache / HASHES}"
+            )
+        keep(temporary, cached)
+    remember_hash(cache, found.cached_file, source.sha256)
+    return Source(cached, source.sha256)
+
+
+def _add_member(archive: Path, archive_url: str, member: str, url: str, progress: bool) -> None:
+    """Downloads a file that is published apart into the zip that it belongs to."""
+    with temporary_beside(archive) as temporary:
+        download(url, temporary, progress=progress)
+        # A fixed date, so that the same files give the same checksum.
+        info = zipfile.ZipInfo(member, date_time=(1980, 1, 1, 0, 0, 0))
+        info.compress_type = zipfile.ZIP_DEFLATED
+        try:
+            with zipfile.ZipFile(archive, "a") as zipped:
+                is_zip = bool(zipped.namelist())
+                zipped.writestr(info, temporary.read_bytes())
+        except zipfile.BadZipFile:
+            is_zip = False
+    if not is_zip:
+        raise DownloadError(
+            f"{archive_url} gave something that is no zip file; try again later, or pass a "
+            "mirror folder"
+        )

@@ -16,7 +16,7 @@ LAYERS = [
     {"registry", "config", "parallel", "select", "metrics"},
     {"chem", "nn"},
     {"data"},
-    {"oracles", "train"},
+    {"oracles", "train", "card"},
     {"explain"},
     {"estimator", "zoo"},
     {"tasks", "report", "demo"},

@@ -145,7 +145,7 @@ def _read_graphs(
         graphs = read_ba2motifs(path)
     classes = None
     if graphs.y is not None and not graphs.y.is_floating_point():
-        classes = graphs.y.unique().numel()
+        classes = len(set(graphs.y.tolist()))
     count = max(len(graphs), 1)
     _compare(
         found,

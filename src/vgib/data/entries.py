@@ -271,11 +271,11 @@ _ALL = (
         249_455,
         24_000_000,
         (("smiles", "smiles"), ("logP", "logp"), ("qed", "qed"), ("SAS", "sas")),
-        licence="Apache-2.0 (repository); ZINC is free to use",
+        licence="Apache-2.0 (repository); the terms of ZINC were not checked",
         source="aspuru-guzik-group/chemical_vae/master/models/zinc_properties/"
         "250k_rndm_zinc_drugs_clean_3.csv",
-        public="The same molecules; the values of the public file come from an older RDKit, those "
-        "of a mirror were computed anew and may differ a little.",
+        public="As many molecules; the values of the public file come from an older RDKit, those "
+        "of a mirror may have been computed anew and differ a little.",
     ),
     _property_list("qed", "drug-likeness of at least 0.85", 35_000, 2_166_172),
     _property_list(

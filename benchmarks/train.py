@@ -173,7 +173,7 @@ def measure_qed(
     """The ratios on the QED list."""
     assert graphs.cardinalities is not None
     codes = graphs.cardinalities[0]
-    data = [d for d in graphs[:4096].to_data_list()]
+    data = graphs[:4096].to_data_list()
     for item in data:
         item.x = item.x.long()
     found: dict[str, object] = {}
@@ -236,7 +236,7 @@ def measure_collab(mirror: str | None, rounds: int, say: Callable[..., None]) ->
             ratios.append(seconds[1] / seconds[0])
         found[f"collab_{layer}"] = median(ratios)
         say(
-            f"collab_{layer:15s}{median(ratios):8.2f}   ({seconds[0]:.2f} s against {seconds[1]:.2f} s)"
+            f"collab_{layer:15s}{median(ratios):8.2f}   ({seconds[0]:.2f} s, {seconds[1]:.2f} s)"
         )
     return found
 

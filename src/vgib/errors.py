@@ -28,6 +28,10 @@ class DownloadError(VgibError, OSError):
     """A public file that could not be fetched or is not what it should be."""
 
 
+class UnwritableError(VgibError, OSError):
+    """A file that cannot be written: no room, no permission, no such place."""
+
+
 class NotFittedError(VgibError, RuntimeError):
     """A model that is asked for results before ``fit`` or ``load``."""
 

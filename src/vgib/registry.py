@@ -63,9 +63,12 @@ class Registry(Generic[T]):
 
 def refuse_unknown_options(owner: str, call: Callable[..., Any], options: dict[str, Any]) -> None:
     """Raises when ``call`` does not take one of ``options`` by name."""
-    parameters = inspect.signature(call).parameters
-    if any(p.kind is inspect.Parameter.VAR_KEYWORD for p in parameters.values()):
-        return
+    known = option_names(call)
     for option in options:
-        if option not in parameters:
-            raise unknown_name(f"option of {owner}", option, parameters)
+        if option not in known:
+            raise unknown_name(f"option of {owner}", option, known)
+
+
+def option_names(call: Callable[..., Any]) -> list[str]:
+    """The names of the arguments that ``call`` takes."""
+    return list(inspect.signature(call).parameters)

@@ -6,7 +6,6 @@ import json
 import logging
 import os
 import ssl
-import tempfile
 import time
 import urllib.error
 import urllib.request
@@ -18,7 +17,8 @@ from typing import BinaryIO
 from rich.console import Console
 from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TransferSpeedColumn
 
-from vgib.errors import DownloadError
+from vgib.data.files import replacing, unwritable
+from vgib.errors import DownloadError, UnwritableError
 
 ATTEMPTS = 5
 FIRST_PAUSE = 0.5
@@ -76,7 +76,7 @@ def download(url: str, target: Path, *, progress: bool = True, pause: float = FI
     except DownloadError:
         raise
     except OSError as error:
-        raise _unwritable(target, error) from error
+        raise unwritable(target, error) from error
     raise DownloadError(
         f"{url} could not be fetched in {ATTEMPTS} attempts (last: {failure}); check the "
         "connection and try again, or pass a mirror folder that has the file"
@@ -145,36 +145,16 @@ def _bar(url: str, progress: bool) -> Iterator[Callable[[int, int | None], None]
 
 
 @contextmanager
-def temporary_beside(target: Path) -> Iterator[Path]:
-    """A file in the folder of ``target`` that is gone at the end unless it was renamed."""
+def caching(target: Path) -> Iterator[Path]:
+    """A temporary file of the cache that takes its name at the end; see :func:`replacing`."""
     try:
-        target.parent.mkdir(parents=True, exist_ok=True)
-        handle, name = tempfile.mkstemp(
-            prefix=f".{target.stem}.", suffix=".part", dir=target.parent
-        )
-    except OSError as error:
-        raise _unwritable(target, error) from error
-    os.close(handle)
-    try:
-        yield Path(name)
-    finally:
-        Path(name).unlink(missing_ok=True)
-
-
-def keep(temporary: Path, target: Path) -> None:
-    """Gives a finished temporary file its name."""
-    try:
-        temporary.chmod(0o644)
-        temporary.replace(target)
-    except OSError as error:
-        raise _unwritable(target, error) from error
-
-
-def _unwritable(target: Path, error: OSError) -> DownloadError:
-    return DownloadError(
-        f"cannot write {target}: {error.strerror or error}; make room, or choose another cache "
-        "folder by option or by the environment variable VGIB_CACHE"
-    )
+        with replacing(target) as temporary:
+            yield temporary
+    except UnwritableError as error:
+        raise DownloadError(
+            f"{error}, for instance another cache folder by option or by the environment variable "
+            "VGIB_CACHE"
+        ) from error
 
 
 def sha256(path: Path) -> str:
@@ -222,9 +202,8 @@ def remembered_hash(cache: Path, name: str) -> str | None:
 def remember_hash(cache: Path, name: str, value: str) -> None:
     """Notes the SHA-256 of a file of the cache that was found to be right."""
     text = json.dumps(_hashes(cache) | {name: value}, indent=2, sort_keys=True)
-    with temporary_beside(cache / HASHES) as temporary:
+    with caching(cache / HASHES) as temporary:
         temporary.write_text(text + "\n", encoding="utf-8")
-        keep(temporary, cache / HASHES)
 
 
 def _hashes(cache: Path) -> dict[str, str]:

@@ -5,11 +5,12 @@ import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from safetensors.torch import save_file
-from torch import Tensor
+from vgib.errors import UnwritableError, VgibError
 
-from vgib.errors import InputError, VgibError
+if TYPE_CHECKING:  # listing datasets must not cost the import of torch
+    from torch import Tensor
 
 
 @contextmanager
@@ -17,12 +18,15 @@ def replacing(path: Path) -> Iterator[Path]:
     """A temporary file beside ``path`` that takes its name once the block ends without an error.
 
     A killed process leaves the old file (or none), never half of a new one.
+
+    Raises:
+        UnwritableError: there is no room, or no permission, or no such place.
     """
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        handle, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
+        handle, name = tempfile.mkstemp(prefix=f".{path.stem}.", suffix=".part", dir=path.parent)
     except OSError as error:
-        raise _unwritable(path, error) from error
+        raise unwritable(path, error) from error
     os.close(handle)
     temporary = Path(name)
     try:
@@ -34,14 +38,9 @@ def replacing(path: Path) -> Iterator[Path]:
     except VgibError:
         raise
     except OSError as error:
-        raise _unwritable(path, error) from error
+        raise unwritable(path, error) from error
     finally:
         temporary.unlink(missing_ok=True)
-
-
-def _unwritable(path: Path, error: OSError) -> InputError:
-    why = error.strerror or error
-    return InputError(f"cannot write {str(path)!r}: {why}; free some space or choose another place")
 
 
 def write_text(path: Path, text: str) -> None:
@@ -50,7 +49,21 @@ def write_text(path: Path, text: str) -> None:
         temporary.write_text(text, encoding="utf-8")
 
 
-def write_safetensors(path: Path, tensors: dict[str, Tensor], metadata: dict[str, str]) -> None:
+def write_safetensors(path: Path, tensors: "dict[str, Tensor]", metadata: dict[str, str]) -> None:
     """Writes named tensors atomically."""
+    from safetensors import SafetensorError
+    from safetensors.torch import save_file
+
     with replacing(path) as temporary:
-        save_file(tensors, temporary, metadata=metadata)
+        try:
+            save_file(tensors, temporary, metadata=metadata)
+        except SafetensorError as error:
+            raise OSError(str(error)) from error
+
+
+def unwritable(path: Path, error: OSError) -> UnwritableError:
+    """The error for a file that the system does not let us write."""
+    why = error.strerror or error
+    return UnwritableError(
+        f"cannot write {str(path)!r}: {why}; free some space or choose another place"
+    )

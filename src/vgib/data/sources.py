@@ -7,6 +7,7 @@ remembered from then on.
 
 import logging
 import os
+import tempfile
 import zipfile
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -15,13 +16,12 @@ from typing import TypeAlias
 
 from vgib.data.download import (
     HASHES,
+    caching,
     check_mirror_file,
     download,
-    keep,
     remember_hash,
     remembered_hash,
     sha256,
-    temporary_beside,
 )
 from vgib.data.entries import Entry
 from vgib.errors import DownloadError, FileFormatError, InputError
@@ -105,7 +105,7 @@ def _download(found: Entry, verify: Verify, cached: Path, cache: Path, progress:
             f"{found.name} has no public address. {found.public} Pass a mirror folder with "
             f"{found.file}, by option or by the environment variable VGIB_MIRROR"
         )
-    with temporary_beside(cached) as temporary:
+    with caching(cached) as temporary:
         download(found.url, temporary, progress=progress)
         for member, url in found.extra:
             _add_member(temporary, found.url, member, url, progress)
@@ -124,14 +124,14 @@ def _download(found: Entry, verify: Verify, cached: Path, cache: Path, progress:
                 f"before; if you trust the new one, remove {found.cached_file!r} from "
                 f"{cache / HASHES}"
             )
-        keep(temporary, cached)
     remember_hash(cache, found.cached_file, source.sha256)
     return Source(cached, source.sha256)
 
 
 def _add_member(archive: Path, archive_url: str, member: str, url: str, progress: bool) -> None:
     """Downloads a file that is published apart into the zip that it belongs to."""
-    with temporary_beside(archive) as temporary:
+    with tempfile.TemporaryDirectory(dir=archive.parent) as folder:
+        temporary = Path(folder) / Path(member).name
         download(url, temporary, progress=progress)
         # A fixed date, so that the same files give the same checksum.
         info = zipfile.ZipInfo(member, date_time=(1980, 1, 1, 0, 0, 0))

@@ -1,4 +1,7 @@
-"""Tensors in, tensors out: encoders, bottlenecks, the net. Importing it registers every bottleneck."""
+"""Tensors in, tensors out: encoders, bottlenecks, the net.
+
+Importing the package registers every bottleneck under its name.
+"""
 
 from vgib.nn import attention, bottleneck, gib, gsat, vgib
 

@@ -1,0 +1,499 @@
+"""``SubgraphRecognizer``: the method behind scikit-learn's verbs."""
+
+import hashlib
+import logging
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import torch
+from safetensors import SafetensorError
+from safetensors.torch import load_file
+from torch import Tensor, nn
+
+from vgib import metrics, select
+from vgib.card import Card, versions
+from vgib.chem.vocabulary import vocabulary
+from vgib.config import Architecture, Training, preset
+from vgib.data.files import write_safetensors
+from vgib.data.molecules import from_smiles
+from vgib.data.packed import PackedGraphs
+from vgib.data.splits import random_split
+from vgib.errors import FileFormatError, InputError, NotFittedError, unknown_name
+from vgib.nn.bottleneck import Bottleneck, bottlenecks
+from vgib.nn.net import SubgraphNet, Task, build
+from vgib.recognition import Rule, Subgraph, atom_features, find_subgraphs, wanted_sizes
+from vgib.registry import option_names
+from vgib.train import Epoch, History, predict, seeded, train
+
+log = logging.getLogger(__name__)
+
+WEIGHTS_FILE = "model.safetensors"
+VALIDATION_SHARE = 0.1
+Array = npt.NDArray[Any]
+
+
+class SubgraphRecognizer:
+    """Finds in each graph the compressed subgraph that carries its property.
+
+    >>> model = SubgraphRecognizer("gin", "vgib", preset="recommended", epochs=20, seed=1)
+    >>> model
+    SubgraphRecognizer('gin', 'vgib', preset='recommended', epochs=20, seed=1)
+
+    Args:
+        encoder: ``"gcn"``, ``"gat"``, ``"sage"``, ``"gin"``, or any module that is called with
+            ``(x, edge_index)`` and has an attribute ``out_channels``.
+        bottleneck: ``"vgib"``, ``"gib"``, ``"gsat"``, ``"attention"``, ``"none"``, or a
+            :class:`~vgib.nn.bottleneck.Bottleneck`.
+        task: ``"regression"`` or ``"classification"``; by default, by the type of the labels.
+        preset: ``"recommended"``, ``"paper"`` or ``"reference"``; the source of every setting that
+            is not given.
+        features: Atom vocabulary for lists of SMILES, ``"rich"`` or ``"element"``.
+        device: Where to compute.
+        **options: Any field of :class:`~vgib.config.Architecture` or
+            :class:`~vgib.config.Training`, or any option of the bottleneck, by name.
+
+    Attributes:
+        net_: The trained :class:`~vgib.nn.net.SubgraphNet`, a plain module on
+            ``(x, edge_index, batch)``.
+        history_: Every loss term of every epoch.
+        card_: What a saved model says about itself.
+    """
+
+    net_: SubgraphNet
+    history_: History
+    card_: Card
+
+    def __init__(
+        self,
+        encoder: str | nn.Module = "gcn",
+        bottleneck: str | type[Bottleneck] | Bottleneck = "vgib",
+        *,
+        task: Task | None = None,
+        preset: str = "recommended",
+        features: str = "rich",
+        device: torch.device | str = "cpu",
+        **options: Any,
+    ) -> None:
+        self.encoder = encoder
+        self.bottleneck = bottleneck
+        self.task = task
+        self.preset = preset
+        self.features = features
+        self.device = device
+        self.options = options
+        self._refuse_unknown_options()
+
+    def __repr__(self) -> str:
+        given = [repr(self.encoder), repr(self.bottleneck), f"preset={self.preset!r}"]
+        return f"SubgraphRecognizer({', '.join(given + [f'{k}={v!r}' for k, v in self.options.items()])})"
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """The constructor's arguments, as scikit-learn's tools ask for them."""
+        names = ("encoder", "bottleneck", "task", "preset", "features", "device")
+        return {name: getattr(self, name) for name in names} | self.options
+
+    def _bottleneck_options(self) -> list[str]:
+        if isinstance(self.bottleneck, Bottleneck):
+            return []
+        kind = self.bottleneck
+        return option_names(bottlenecks.get(kind) if isinstance(kind, str) else kind)
+
+    def _refuse_unknown_options(self) -> None:
+        preset(self.preset)
+        vocabulary(self.features)
+        known = [*Architecture.model_fields, *Training.model_fields, *self._bottleneck_options()]
+        for name in self.options:
+            if name not in known:
+                raise unknown_name("option", name, known)
+
+    def _settings(self) -> tuple[Architecture, Training, dict[str, Any]]:
+        """The preset with the given options over it, sorted by what they concern."""
+        chosen = preset(self.preset)
+
+        def merged(fields: Iterable[str], base: dict[str, Any]) -> dict[str, Any]:
+            return base | {k: v for k, v in self.options.items() if k in set(fields)}
+
+        of_preset = chosen.bottleneck if self.bottleneck == "vgib" else {}
+        return (
+            Architecture.of(**merged(Architecture.model_fields, chosen.architecture)),
+            Training.of(**merged(Training.model_fields, chosen.training)),
+            merged(self._bottleneck_options(), of_preset),
+        )
+
+    def fit(
+        self,
+        graphs: Any,
+        y: Any = None,
+        *,
+        val: Any = None,
+        checkpoint: str | Path | None = None,
+        on_epoch: Callable[[Epoch], None] | None = None,
+    ) -> "SubgraphRecognizer":
+        """Trains on graphs and their labels.
+
+        Args:
+            graphs: :class:`PackedGraphs`, a list or dataset of PyG ``Data``, or a list of SMILES.
+            y: Labels, when the graphs do not carry them: integers are classes, floats are values.
+            val: Graphs for model selection, of the same kinds (a pair ``(graphs, y)`` when they do
+                not carry their labels). By default a tenth of the graphs, drawn with the seed.
+            checkpoint: A file to go on from, and to write while training.
+            on_epoch: Called with every finished epoch.
+        """
+        architecture, training, bottleneck_options = self._settings()
+        packed = self._labelled(graphs, y)
+        index, held_out, split = self._validation(packed, val, training)
+        task, classes = self._task(packed)
+        packed, held_out = _as_targets(packed, task, classes), _as_targets(held_out, task, classes)
+        assert packed is not None and packed.y is not None
+        width = 1 if packed.y.dim() == 1 else packed.y.shape[1]
+        outputs = len(classes) if classes is not None else width
+        with seeded(training.seed, self.device):
+            net = build(
+                encoder=self.encoder,
+                bottleneck=self.bottleneck,
+                cardinalities=packed.cardinalities,
+                in_channels=packed.x.shape[1],
+                task=task,
+                outputs=outputs,
+                architecture=architecture,
+                bottleneck_options=bottleneck_options,
+            )
+        if task == "regression" and architecture.standardize:
+            trained_on = (packed.y if index is None else packed.y[index]).reshape(-1, width)
+            spread, centre = torch.std_mean(trained_on, dim=0, correction=0)
+            net.target_mean.copy_(centre)
+            net.target_std.copy_(torch.where(spread > 0, spread, 1.0))
+        self.history_ = train(
+            net,
+            packed,
+            index=index,
+            val=held_out,
+            settings=training,
+            checkpoint=None if checkpoint is None else Path(checkpoint),
+            on_epoch=on_epoch,
+            device=self.device,
+        )
+        self.net_ = net
+        kind = atom_features(packed)
+        self.card_ = Card(
+            task=task,
+            outputs=outputs,
+            classes=classes,
+            encoder=_name(self.encoder),
+            bottleneck=_name(self.bottleneck),
+            bottleneck_options=bottleneck_options,
+            architecture=architecture.model_dump(),
+            training=training.model_dump(),
+            preset=self.preset,
+            features=kind,
+            features_version=vocabulary(kind).version if kind else None,
+            cardinalities=list(packed.cardinalities) if packed.cardinalities else None,
+            in_channels=packed.x.shape[1],
+            data={"sha256": packed.fingerprint(), "graphs": len(packed), "split": split},
+            versions=versions(),
+        )
+        return self
+
+    def _labelled(self, graphs: Any, y: Any) -> PackedGraphs:
+        """The graphs with usable labels, or an error that says what is wrong with them."""
+        packed = self.pack(graphs)
+        if y is not None:
+            labels = torch.as_tensor(np.asarray(y))
+            if len(labels) != len(packed):
+                raise InputError(f"{len(packed)} graphs and {len(labels)} labels do not fit together")
+            packed = replace(packed, y=labels)
+        if packed.y is None:
+            raise InputError("the graphs carry no labels; pass y=, or set data.y")
+        if not len(packed):
+            raise InputError("there are no graphs to learn from")
+        if packed.y.is_floating_point():
+            bad = (~packed.y.isfinite()).reshape(len(packed), -1).any(1).nonzero().flatten().tolist()
+            if bad:
+                raise InputError(
+                    f"{len(bad)} of {len(packed)} labels are NaN or infinite, the first of graph "
+                    f"{bad[0]}; remove those graphs"
+                )
+        return packed
+
+    def _validation(
+        self, packed: PackedGraphs, val: Any, training: Training
+    ) -> tuple[Tensor | None, PackedGraphs | None, str]:
+        """Which graphs to train on, which to select by, and how to describe that."""
+        if val is not None:
+            graphs, labels = val if isinstance(val, tuple) else (val, None)
+            return None, self._labelled(graphs, labels), "validation graphs given"
+        if training.select == "last" or len(packed) < 1 / VALIDATION_SHARE:
+            return None, None, "no validation graphs"
+        split = random_split(
+            len(packed), fractions=(1 - VALIDATION_SHARE, VALIDATION_SHARE, 0.0), seed=training.seed
+        )
+        chosen = packed[torch.from_numpy(split.val)]
+        return (
+            torch.from_numpy(split.train),
+            chosen,
+            f"random {VALIDATION_SHARE:.0%} for validation, seed {training.seed}",
+        )
+
+    def _task(self, packed: PackedGraphs) -> tuple[Task, list[int] | None]:
+        """The task, and for classification the distinct labels."""
+        assert packed.y is not None
+        is_value = packed.y.is_floating_point()
+        task: Task = self.task or ("regression" if is_value else "classification")
+        if task == "regression":
+            return task, None
+        if is_value and not torch.equal(packed.y, packed.y.round()):
+            raise InputError("classification needs integer labels; got values that are not whole")
+        if packed.y.dim() > 1:
+            raise InputError("classification needs one label for each graph; got several")
+        classes = packed.y.long().unique().tolist()
+        if len(classes) < 2:
+            raise InputError(f"classification needs at least two classes; all labels are {classes[0]}")
+        return task, classes
+
+    def pack(self, graphs: Any) -> PackedGraphs:
+        """Graphs of any accepted kind as :class:`PackedGraphs`."""
+        if isinstance(graphs, PackedGraphs):
+            return graphs
+        if isinstance(graphs, str):
+            raise InputError(f"expected a list of SMILES, got one string {graphs!r}; put it in a list")
+        items = list(graphs)
+        if items and all(isinstance(item, str) for item in items):
+            kind = self.card_.features if hasattr(self, "card_") else self.features
+            if kind is None:
+                raise InputError("this model was trained on graphs that are not molecules")
+            found = from_smiles(items, features=kind)
+            if found.rejected:
+                first = found.rejected[0]
+                raise InputError(
+                    f"{len(found.rejected)} of {len(items)} SMILES cannot be used; number "
+                    f"{first.line}, {first.text!r}: {first.reason}"
+                )
+            return found.graphs
+        return PackedGraphs.from_data(items)
+
+    def _checked(self, graphs: Any) -> PackedGraphs:
+        """Packed graphs with the features that the model was trained on."""
+        if not hasattr(self, "net_"):
+            raise NotFittedError("this model is not trained; call fit, or load a saved one")
+        packed = self.pack(graphs)
+        card = self.card_
+        codes = None if packed.cardinalities is None else list(packed.cardinalities)
+        if packed.x.shape[1] != card.in_channels or (codes is None) != (card.cardinalities is None):
+            raise InputError(
+                f"the graphs have {packed.x.shape[1]} node features "
+                f"({'codes' if codes else 'floats'}); this model was trained on {card.in_channels} "
+                f"({'codes' if card.cardinalities else 'floats'})"
+            )
+        return packed
+
+    def predict(self, graphs: Any) -> Array:
+        """Classes or values, one for each graph."""
+        return self._labels(self._outputs(self._checked(graphs))[0])
+
+    def predict_proba(self, graphs: Any) -> Array:
+        """Class probabilities, ``[num_graphs, num_classes]``, in the order of ``card_.classes``."""
+        packed = self._checked(graphs)
+        if self.card_.task != "classification":
+            raise InputError("a regression model has no class probabilities; use predict")
+        probabilities: Array = self._outputs(packed)[0].softmax(1).numpy()
+        return probabilities
+
+    def scores(self, graphs: Any) -> Array:
+        """Node scores in [0, 1], packed: all nodes of the first graph, then of the second, ..."""
+        scores: Array = self._outputs(self._checked(graphs))[1].numpy()
+        return scores
+
+    def _outputs(self, packed: PackedGraphs) -> tuple[Tensor, Tensor]:
+        return predict(self.net_, packed, device=self.device)
+
+    def _labels(self, outputs: Tensor) -> Array:
+        labels: Array
+        if self.card_.task == "classification":
+            labels = np.asarray(self.card_.classes)[outputs.argmax(1).numpy()]
+        else:
+            labels = outputs.squeeze(1).numpy()
+        return labels
+
+    def subgraphs(
+        self,
+        graphs: Any,
+        n: int = 1,
+        *,
+        keep_ratio: float | Sequence[float] | None = None,
+        rule: Rule | None = None,
+    ) -> list[list[Subgraph]]:
+        """For each graph its ranked subgraphs; see :func:`vgib.recognition.find_subgraphs`."""
+        packed = self._checked(graphs)
+        scores = self._outputs(packed)[1].numpy()
+        return find_subgraphs(packed, scores, n, keep_ratio=keep_ratio, rule=rule)
+
+    def evaluate(self, graphs: Any, y: Any = None, *, seed: int = 0) -> dict[str, Any]:
+        """Quality on labelled graphs, every number with its 95 % interval and its control.
+
+        The recognised subgraph is judged by the model's own prediction on it alone (the induced
+        subgraph), against connected random subgraphs of the same sizes; where the graphs carry a
+        known explanation (``node_truth``), the node scores are judged by it.
+        """
+        packed = self._checked(self._labelled(graphs, y))
+        outputs, scores = self._outputs(packed)
+        predicted = self._labels(outputs)
+        assert packed.y is not None
+        truth = packed.y.numpy()
+        found: dict[str, metrics.Estimate] = {}
+        if self.card_.task == "classification":
+            found["accuracy"] = metrics.accuracy(predicted, truth)
+            classes, counts = np.unique(truth, return_counts=True)
+            found["control_majority_accuracy"] = metrics.accuracy(
+                np.full(len(truth), classes[counts.argmax()]), truth
+            )
+            known = np.searchsorted(np.asarray(self.card_.classes), truth)
+            found["roc_auc"] = metrics.roc_auc(outputs.softmax(1).numpy(), known)
+        else:
+            found["mean_absolute_error"] = metrics.mean_absolute_error(predicted, truth)
+            found["control_mean_absolute_error"] = metrics.mean_absolute_error(
+                np.broadcast_to(np.median(truth, 0), truth.shape), truth
+            )
+            found["r_squared"] = metrics.r_squared(predicted, truth)
+        ptr = packed.node_ptr.numpy()
+        mask = select.threshold(scores.numpy(), ptr)
+        found["kept_share"] = metrics.kept_share(mask, ptr)
+        sizes = wanted_sizes(packed, scores.numpy(), None)[0]
+        random = select.random_connected(packed, sizes, np.random.default_rng(seed))
+        for name, chosen in (("subgraph", mask), ("control_random_subgraph", random)):
+            part = self._outputs(packed.induced(torch.from_numpy(chosen)))[0]
+            if self.card_.task == "classification":
+                same = (part.argmax(1) == outputs.argmax(1)).numpy()
+                found[f"{name}_agreement"] = metrics.mean(same)
+            else:
+                found[f"{name}_change"] = metrics.mean((part - outputs).abs().mean(1).numpy())
+        if packed.node_truth is not None:
+            marks = packed.node_truth.numpy()
+            found["node_auc"] = metrics.node_auc(scores.numpy(), marks, ptr)
+            found["node_precision"] = metrics.precision_at_truth(scores.numpy(), marks, ptr)
+            noise = np.random.default_rng(seed).random(len(marks))
+            found["control_node_auc"] = metrics.node_auc(noise, marks, ptr)
+            found["control_node_precision"] = metrics.precision_at_truth(noise, marks, ptr)
+        return {name: estimate.to_json() for name, estimate in found.items()}
+
+    def save(
+        self, folder: str | Path, *, summary: str = "", metrics: dict[str, Any] | None = None
+    ) -> Path:
+        """Writes ``model.safetensors`` and ``card.json`` into a folder.
+
+        Args:
+            folder: Made when it is not there.
+            summary: A sentence about the model, for its card.
+            metrics: What :meth:`evaluate` gave on held-out graphs, for its card.
+        """
+        if not hasattr(self, "net_"):
+            raise NotFittedError("this model is not trained; call fit before save")
+        folder = Path(folder)
+        weights = {k: v.detach().cpu().contiguous() for k, v in self.net_.state_dict().items()}
+        write_safetensors(folder / WEIGHTS_FILE, weights, {"format": "vgib-model"})
+        self.card_.weights_sha256 = _sha256(folder / WEIGHTS_FILE)
+        self.card_.summary = summary or self.card_.summary
+        self.card_.metrics = metrics or self.card_.metrics
+        self.card_.write(folder)
+        return folder
+
+    @classmethod
+    def load(
+        cls,
+        folder: str | Path,
+        *,
+        device: torch.device | str = "cpu",
+        encoder: nn.Module | None = None,
+        bottleneck: Bottleneck | None = None,
+    ) -> "SubgraphRecognizer":
+        """Reads a saved model.
+
+        Args:
+            folder: What :meth:`save` wrote.
+            device: Where to compute.
+            encoder: Your own module, of the same shape, when the model was trained with one.
+            bottleneck: Likewise.
+        """
+        folder = Path(folder)
+        card = Card.read(folder)
+        if card.features is not None and card.features_version != vocabulary(card.features).version:
+            raise FileFormatError(
+                f"{str(folder)!r} was trained with version {card.features_version} of the "
+                f"{card.features} atom features, this vgib has version "
+                f"{vocabulary(card.features).version}; train it again"
+            )
+        for part, given, name in (
+            ("encoder", encoder, card.encoder),
+            ("bottleneck", bottleneck, card.bottleneck),
+        ):
+            if name.startswith("custom:") and given is None:
+                raise InputError(
+                    f"{str(folder)!r} was trained with your own {part} {name.removeprefix('custom:')}; "
+                    f"pass {part}="
+                )
+        try:
+            architecture = Architecture.of(**card.architecture)
+            net = build(
+                encoder=encoder or card.encoder,
+                bottleneck=bottleneck or card.bottleneck,
+                cardinalities=tuple(card.cardinalities) if card.cardinalities else None,
+                in_channels=card.in_channels,
+                task=card.task,
+                outputs=card.outputs,
+                architecture=architecture,
+                bottleneck_options={} if bottleneck else card.bottleneck_options,
+            )
+            weights = folder / WEIGHTS_FILE
+            if _sha256(weights) != card.weights_sha256:
+                raise FileFormatError(
+                    f"{str(weights)!r} does not belong to its {weights.with_name('card.json').name}: "
+                    "the checksum differs; copy or save the model again"
+                )
+            net.load_state_dict(load_file(weights))
+        except (SafetensorError, FileNotFoundError, RuntimeError) as error:
+            raise FileFormatError(
+                f"the weights in {str(folder)!r} cannot be used ({error}); save the model again"
+            ) from None
+        options = card.bottleneck_options | card.architecture | card.training
+        own_encoder, own_bottleneck = encoder or card.encoder, bottleneck or card.bottleneck
+        if bottleneck is not None:
+            options = card.architecture | card.training
+        model = cls(
+            own_encoder,
+            own_bottleneck,
+            task=card.task,
+            preset=card.preset,
+            features=card.features or "rich",
+            device=device,
+            **options,
+        )
+        model.card_ = card
+        model.net_ = net.to(device).eval()
+        return model
+
+
+def _as_targets(
+    graphs: PackedGraphs | None, task: Task, classes: list[int] | None
+) -> PackedGraphs | None:
+    """Labels as the loss wants them: class numbers from zero, or 32-bit values."""
+    if graphs is None or graphs.y is None:
+        return graphs
+    if task == "regression":
+        return replace(graphs, y=graphs.y.float())
+    known = torch.tensor(classes)
+    number = torch.searchsorted(known, graphs.y.long()).clamp(max=len(known) - 1)
+    if not torch.equal(known[number], graphs.y.long()):
+        raise InputError(f"the validation graphs have classes beyond {classes}")
+    return replace(graphs, y=number)
+
+
+def _name(part: Any) -> str:
+    """A registered name, or one that says that the user must bring the part."""
+    return part if isinstance(part, str) else f"custom:{getattr(part, '__name__', type(part).__name__)}"
+
+
+def _sha256(path: Path) -> str:
+    return hashlib.sha256(path.read_bytes()).hexdigest()

@@ -93,7 +93,7 @@ def train(
                 outer.zero_grad()
                 loss.backward()  # type: ignore[no-untyped-call]
                 if settings.clip is not None:
-                    nn.utils.clip_grad_norm_(net.parameters(), settings.clip)
+                    nn.utils.clip_grad_norm_(outer.param_groups[0]["params"], settings.clip)
                 outer.step()
                 for name, term in (terms | {"loss": loss}).items():
                     sums[name] = sums.get(name, 0.0) + term.detach() * batch.num_graphs
@@ -188,12 +188,12 @@ def _optimizers(
     net: SubgraphNet, settings: Training
 ) -> tuple[torch.optim.Optimizer, torch.optim.Optimizer | None]:
     """Adam for the model, and one for the inner level where there is one."""
-    inner = list(net.bottleneck.inner_parameters()) if net.bottleneck.inner_steps else []
+    inner = list(net.bottleneck.inner_parameters())
     known = {id(parameter) for parameter in inner}
     outer = [parameter for parameter in net.parameters() if id(parameter) not in known]
     decay = settings.weight_decay
     adam = torch.optim.Adam(outer, lr=settings.lr, weight_decay=decay, fused=True)
-    if not inner:
+    if not inner or not net.bottleneck.inner_steps:
         return adam, None
     return adam, torch.optim.Adam(inner, lr=settings.inner_lr, fused=True)
 

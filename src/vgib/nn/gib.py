@@ -100,7 +100,8 @@ class GIB(Bottleneck):
         p = torch.sigmoid(self.gate(encoded.h))
         perturbed = Perturbed(z=encoded.h, scores=p, weight=p)
         if self.training:
-            perturbed.terms["compression"] = self.information(encoded, perturbed)
+            if self.weights["compression"]:
+                perturbed.terms["compression"] = self.information(encoded, perturbed)
             if self.weights["connectivity"]:
                 term = connectivity(p, encoded.adj, encoded.graphs)
                 perturbed.terms["connectivity"] = term.mean()

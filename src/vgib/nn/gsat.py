@@ -77,6 +77,6 @@ class GSAT(Bottleneck):
         perturbed = Perturbed(
             z=encoded.h, scores=p, edge_weight=attention[csr.row] * attention[csr.col]
         )
-        if self.training:
+        if self.training and self.weights["compression"]:
             perturbed.terms["compression"] = bernoulli_kl(p, self.rate).mean()
         return perturbed

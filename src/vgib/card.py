@@ -1,5 +1,6 @@
-"""What a saved model says about itself: one JSON page beside its weights."""
+"""A saved model: a folder with its weights and one JSON page that says what it is."""
 
+import hashlib
 import json
 import platform
 from importlib.metadata import version
@@ -7,12 +8,21 @@ from pathlib import Path
 from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from safetensors import SafetensorError
+from safetensors.torch import load_file
+from torch import nn
 
-from vgib.data.files import write_text
+from vgib.chem.vocabulary import vocabulary
+from vgib.config import Architecture
+from vgib.data.files import write_safetensors, write_text
 from vgib.errors import FileFormatError, InputError
+from vgib.nn.bottleneck import Bottleneck
+from vgib.nn.net import SubgraphNet, build
 
 CARD_VERSION = 1
 CARD_FILE = "card.json"
+WEIGHTS_FILE = "model.safetensors"
+CUSTOM = "custom:"
 
 
 class Card(BaseModel):
@@ -59,12 +69,14 @@ class Card(BaseModel):
         try:
             content = json.loads(path.read_text(encoding="utf-8"))
         except (json.JSONDecodeError, UnicodeDecodeError) as error:
-            raise FileFormatError(f"{str(path)!r} is not JSON ({error}); save the model again") from None
+            raise FileFormatError(
+                f"{str(path)!r} is not JSON ({error}); save the model again"
+            ) from None
         came = content.get("card_version", 0) if isinstance(content, dict) else 0
         if came > CARD_VERSION:
             raise FileFormatError(
-                f"{str(path)!r} was written by a newer vgib (card version {came}, this one reads up "
-                f"to {CARD_VERSION}); upgrade vgib"
+                f"{str(path)!r} was written by a newer vgib (card version {came}, this one reads "
+                f"up to {CARD_VERSION}); upgrade vgib"
             )
         try:
             return cls.model_validate(content)
@@ -80,3 +92,72 @@ def versions() -> dict[str, str]:
     """The versions that a result depends on."""
     names = ("vgib", "torch", "torch_geometric", "rdkit", "numpy")
     return {"python": platform.python_version()} | {name: version(name) for name in names}
+
+
+def part_name(part: Any) -> str:
+    """A registered name, or one that says that the user must bring the part."""
+    if isinstance(part, str):
+        return part
+    return CUSTOM + str(getattr(part, "__name__", type(part).__name__))
+
+
+def save_model(folder: Path, net: SubgraphNet, card: Card) -> None:
+    """Writes the weights, then the page with their checksum."""
+    weights = {
+        name: tensor.detach().cpu().contiguous() for name, tensor in net.state_dict().items()
+    }
+    write_safetensors(folder / WEIGHTS_FILE, weights, {"format": "vgib-model"})
+    card.weights_sha256 = _sha256(folder / WEIGHTS_FILE)
+    card.write(folder)
+
+
+def load_model(
+    folder: Path, encoder: nn.Module | None = None, bottleneck: Bottleneck | None = None
+) -> tuple[SubgraphNet, Card]:
+    """Reads both and builds the network; parts that the user brought must be brought again."""
+    card = Card.read(folder)
+    for part, given in (("encoder", encoder), ("bottleneck", bottleneck)):
+        name: str = getattr(card, part)
+        if name.startswith(CUSTOM) and given is None:
+            raise InputError(
+                f"{str(folder)!r} was trained with your own {part} {name.removeprefix(CUSTOM)}; "
+                f"pass {part}="
+            )
+    if card.features is not None:
+        _check_features(folder, card.features, card.features_version)
+    net = build(
+        encoder=encoder or card.encoder,
+        bottleneck=bottleneck or card.bottleneck,
+        cardinalities=tuple(card.cardinalities) if card.cardinalities else None,
+        in_channels=card.in_channels,
+        task=card.task,
+        outputs=card.outputs,
+        architecture=Architecture.of(**card.architecture),
+        bottleneck_options={} if bottleneck else card.bottleneck_options,
+    )
+    weights = folder / WEIGHTS_FILE
+    try:
+        if _sha256(weights) != card.weights_sha256:
+            raise FileFormatError(
+                f"{str(weights)!r} is not the file that {CARD_FILE} describes: the checksum "
+                "differs; copy or save the model again"
+            )
+        net.load_state_dict(load_file(weights))
+    except (SafetensorError, FileNotFoundError, RuntimeError) as error:
+        raise FileFormatError(
+            f"the weights in {str(folder)!r} cannot be used ({error}); save the model again"
+        ) from None
+    return net, card
+
+
+def _check_features(folder: Path, name: str, came: int | None) -> None:
+    ours = vocabulary(name).version
+    if came != ours:
+        raise FileFormatError(
+            f"{str(folder)!r} was trained with version {came} of the {name} atom features, this "
+            f"vgib has version {ours}; train it again"
+        )
+
+
+def _sha256(path: Path) -> str:
+    return hashlib.sha256(path.read_bytes()).hexdigest()

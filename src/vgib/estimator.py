@@ -1,39 +1,48 @@
 """``SubgraphRecognizer``: the method behind scikit-learn's verbs."""
 
-import hashlib
 import logging
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 import torch
-from safetensors import SafetensorError
-from safetensors.torch import load_file
 from torch import Tensor, nn
 
-from vgib import metrics, select
-from vgib.card import Card, versions
+from vgib.card import Card, load_model, part_name, save_model, versions
 from vgib.chem.vocabulary import vocabulary
 from vgib.config import Architecture, Training, preset
-from vgib.data.files import write_safetensors
 from vgib.data.molecules import from_smiles
 from vgib.data.packed import PackedGraphs
 from vgib.data.splits import random_split
-from vgib.errors import FileFormatError, InputError, NotFittedError, unknown_name
+from vgib.errors import InputError, NotFittedError, unknown_name
+from vgib.evaluation import quality
+from vgib.labels import as_targets, task_of, with_labels
 from vgib.nn.bottleneck import Bottleneck, bottlenecks
 from vgib.nn.net import SubgraphNet, Task, build
-from vgib.recognition import Rule, Subgraph, atom_features, find_subgraphs, wanted_sizes
+from vgib.recognition import (
+    Recognition,
+    Rule,
+    Subgraph,
+    atom_features,
+    find_subgraphs,
+)
 from vgib.registry import option_names
 from vgib.train import Epoch, History, predict, seeded, train
 
 log = logging.getLogger(__name__)
 
-WEIGHTS_FILE = "model.safetensors"
 VALIDATION_SHARE = 0.1
 Array = npt.NDArray[Any]
+
+
+class Resolved(NamedTuple):
+    """Every setting of a model, sorted by what it concerns."""
+
+    architecture: Architecture
+    training: Training
+    bottleneck: dict[str, Any]
 
 
 class SubgraphRecognizer:
@@ -89,7 +98,8 @@ class SubgraphRecognizer:
 
     def __repr__(self) -> str:
         given = [repr(self.encoder), repr(self.bottleneck), f"preset={self.preset!r}"]
-        return f"SubgraphRecognizer({', '.join(given + [f'{k}={v!r}' for k, v in self.options.items()])})"
+        given += [f"{name}={value!r}" for name, value in self.options.items()]
+        return f"SubgraphRecognizer({', '.join(given)})"
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """The constructor's arguments, as scikit-learn's tools ask for them."""
@@ -110,15 +120,15 @@ class SubgraphRecognizer:
             if name not in known:
                 raise unknown_name("option", name, known)
 
-    def _settings(self) -> tuple[Architecture, Training, dict[str, Any]]:
-        """The preset with the given options over it, sorted by what they concern."""
+    def settings(self) -> Resolved:
+        """Every setting: the preset's, with the given options over them."""
         chosen = preset(self.preset)
 
         def merged(fields: Iterable[str], base: dict[str, Any]) -> dict[str, Any]:
             return base | {k: v for k, v in self.options.items() if k in set(fields)}
 
         of_preset = chosen.bottleneck if self.bottleneck == "vgib" else {}
-        return (
+        return Resolved(
             Architecture.of(**merged(Architecture.model_fields, chosen.architecture)),
             Training.of(**merged(Training.model_fields, chosen.training)),
             merged(self._bottleneck_options(), of_preset),
@@ -143,14 +153,16 @@ class SubgraphRecognizer:
             checkpoint: A file to go on from, and to write while training.
             on_epoch: Called with every finished epoch.
         """
-        architecture, training, bottleneck_options = self._settings()
-        packed = self._labelled(graphs, y)
+        architecture, training, bottleneck_options = self.settings()
+        packed = with_labels(self.pack(graphs), y)
+        task, classes = task_of(packed, self.task)
         index, held_out, split = self._validation(packed, val, training)
-        task, classes = self._task(packed)
-        packed, held_out = _as_targets(packed, task, classes), _as_targets(held_out, task, classes)
-        assert packed is not None and packed.y is not None
+        packed = as_targets(packed, task, classes)
+        if held_out is not None:
+            held_out = as_targets(held_out, task, classes)
+        assert packed.y is not None
         width = 1 if packed.y.dim() == 1 else packed.y.shape[1]
-        outputs = len(classes) if classes is not None else width
+        outputs = width if classes is None else len(classes)
         with seeded(training.seed, self.device):
             net = build(
                 encoder=self.encoder,
@@ -183,8 +195,8 @@ class SubgraphRecognizer:
             task=task,
             outputs=outputs,
             classes=classes,
-            encoder=_name(self.encoder),
-            bottleneck=_name(self.bottleneck),
+            encoder=part_name(self.encoder),
+            bottleneck=part_name(self.bottleneck),
             bottleneck_options=bottleneck_options,
             architecture=architecture.model_dump(),
             training=training.model_dump(),
@@ -198,34 +210,13 @@ class SubgraphRecognizer:
         )
         return self
 
-    def _labelled(self, graphs: Any, y: Any) -> PackedGraphs:
-        """The graphs with usable labels, or an error that says what is wrong with them."""
-        packed = self.pack(graphs)
-        if y is not None:
-            labels = torch.as_tensor(np.asarray(y))
-            if len(labels) != len(packed):
-                raise InputError(f"{len(packed)} graphs and {len(labels)} labels do not fit together")
-            packed = replace(packed, y=labels)
-        if packed.y is None:
-            raise InputError("the graphs carry no labels; pass y=, or set data.y")
-        if not len(packed):
-            raise InputError("there are no graphs to learn from")
-        if packed.y.is_floating_point():
-            bad = (~packed.y.isfinite()).reshape(len(packed), -1).any(1).nonzero().flatten().tolist()
-            if bad:
-                raise InputError(
-                    f"{len(bad)} of {len(packed)} labels are NaN or infinite, the first of graph "
-                    f"{bad[0]}; remove those graphs"
-                )
-        return packed
-
     def _validation(
         self, packed: PackedGraphs, val: Any, training: Training
     ) -> tuple[Tensor | None, PackedGraphs | None, str]:
         """Which graphs to train on, which to select by, and how to describe that."""
         if val is not None:
             graphs, labels = val if isinstance(val, tuple) else (val, None)
-            return None, self._labelled(graphs, labels), "validation graphs given"
+            return None, with_labels(self.pack(graphs), labels), "validation graphs given"
         if training.select == "last" or len(packed) < 1 / VALIDATION_SHARE:
             return None, None, "no validation graphs"
         split = random_split(
@@ -238,28 +229,14 @@ class SubgraphRecognizer:
             f"random {VALIDATION_SHARE:.0%} for validation, seed {training.seed}",
         )
 
-    def _task(self, packed: PackedGraphs) -> tuple[Task, list[int] | None]:
-        """The task, and for classification the distinct labels."""
-        assert packed.y is not None
-        is_value = packed.y.is_floating_point()
-        task: Task = self.task or ("regression" if is_value else "classification")
-        if task == "regression":
-            return task, None
-        if is_value and not torch.equal(packed.y, packed.y.round()):
-            raise InputError("classification needs integer labels; got values that are not whole")
-        if packed.y.dim() > 1:
-            raise InputError("classification needs one label for each graph; got several")
-        classes = packed.y.long().unique().tolist()
-        if len(classes) < 2:
-            raise InputError(f"classification needs at least two classes; all labels are {classes[0]}")
-        return task, classes
-
     def pack(self, graphs: Any) -> PackedGraphs:
         """Graphs of any accepted kind as :class:`PackedGraphs`."""
         if isinstance(graphs, PackedGraphs):
             return graphs
         if isinstance(graphs, str):
-            raise InputError(f"expected a list of SMILES, got one string {graphs!r}; put it in a list")
+            raise InputError(
+                f"expected a list of SMILES, got one string {graphs!r}; put it in a list"
+            )
         items = list(graphs)
         if items and all(isinstance(item, str) for item in items):
             kind = self.card_.features if hasattr(self, "card_") else self.features
@@ -331,6 +308,27 @@ class SubgraphRecognizer:
         scores = self._outputs(packed)[1].numpy()
         return find_subgraphs(packed, scores, n, keep_ratio=keep_ratio, rule=rule)
 
+    def recognize(
+        self,
+        graphs: Any,
+        n: int = 1,
+        *,
+        keep_ratio: float | Sequence[float] | None = None,
+        rule: Rule | None = None,
+    ) -> list[Recognition]:
+        """Prediction, node scores and subgraphs of each graph, from one pass."""
+        packed = self._checked(graphs)
+        outputs, scores = self._outputs(packed)
+        found = find_subgraphs(packed, scores.numpy(), n, keep_ratio=keep_ratio, rule=rule)
+        names = packed.ids or [None] * len(packed)
+        parts = torch.split(scores, packed.sizes.tolist())
+        return [
+            Recognition(name, prediction, tuple(part.tolist()), tuple(subgraphs))
+            for name, prediction, part, subgraphs in zip(
+                names, self._labels(outputs).tolist(), parts, found, strict=True
+            )
+        ]
+
     def evaluate(self, graphs: Any, y: Any = None, *, seed: int = 0) -> dict[str, Any]:
         """Quality on labelled graphs, every number with its 95 % interval and its control.
 
@@ -338,46 +336,10 @@ class SubgraphRecognizer:
         subgraph), against connected random subgraphs of the same sizes; where the graphs carry a
         known explanation (``node_truth``), the node scores are judged by it.
         """
-        packed = self._checked(self._labelled(graphs, y))
-        outputs, scores = self._outputs(packed)
-        predicted = self._labels(outputs)
-        assert packed.y is not None
-        truth = packed.y.numpy()
-        found: dict[str, metrics.Estimate] = {}
-        if self.card_.task == "classification":
-            found["accuracy"] = metrics.accuracy(predicted, truth)
-            classes, counts = np.unique(truth, return_counts=True)
-            found["control_majority_accuracy"] = metrics.accuracy(
-                np.full(len(truth), classes[counts.argmax()]), truth
-            )
-            known = np.searchsorted(np.asarray(self.card_.classes), truth)
-            found["roc_auc"] = metrics.roc_auc(outputs.softmax(1).numpy(), known)
-        else:
-            found["mean_absolute_error"] = metrics.mean_absolute_error(predicted, truth)
-            found["control_mean_absolute_error"] = metrics.mean_absolute_error(
-                np.broadcast_to(np.median(truth, 0), truth.shape), truth
-            )
-            found["r_squared"] = metrics.r_squared(predicted, truth)
-        ptr = packed.node_ptr.numpy()
-        mask = select.threshold(scores.numpy(), ptr)
-        found["kept_share"] = metrics.kept_share(mask, ptr)
-        sizes = wanted_sizes(packed, scores.numpy(), None)[0]
-        random = select.random_connected(packed, sizes, np.random.default_rng(seed))
-        for name, chosen in (("subgraph", mask), ("control_random_subgraph", random)):
-            part = self._outputs(packed.induced(torch.from_numpy(chosen)))[0]
-            if self.card_.task == "classification":
-                same = (part.argmax(1) == outputs.argmax(1)).numpy()
-                found[f"{name}_agreement"] = metrics.mean(same)
-            else:
-                found[f"{name}_change"] = metrics.mean((part - outputs).abs().mean(1).numpy())
-        if packed.node_truth is not None:
-            marks = packed.node_truth.numpy()
-            found["node_auc"] = metrics.node_auc(scores.numpy(), marks, ptr)
-            found["node_precision"] = metrics.precision_at_truth(scores.numpy(), marks, ptr)
-            noise = np.random.default_rng(seed).random(len(marks))
-            found["control_node_auc"] = metrics.node_auc(noise, marks, ptr)
-            found["control_node_precision"] = metrics.precision_at_truth(noise, marks, ptr)
-        return {name: estimate.to_json() for name, estimate in found.items()}
+        packed = with_labels(self._checked(graphs), y)
+        task, classes = self.card_.task, self.card_.classes
+        targets = as_targets(packed, task, classes)
+        return quality(targets, self._outputs, classes=task == "classification", seed=seed)
 
     def save(
         self, folder: str | Path, *, summary: str = "", metrics: dict[str, Any] | None = None
@@ -392,12 +354,9 @@ class SubgraphRecognizer:
         if not hasattr(self, "net_"):
             raise NotFittedError("this model is not trained; call fit before save")
         folder = Path(folder)
-        weights = {k: v.detach().cpu().contiguous() for k, v in self.net_.state_dict().items()}
-        write_safetensors(folder / WEIGHTS_FILE, weights, {"format": "vgib-model"})
-        self.card_.weights_sha256 = _sha256(folder / WEIGHTS_FILE)
         self.card_.summary = summary or self.card_.summary
         self.card_.metrics = metrics or self.card_.metrics
-        self.card_.write(folder)
+        save_model(folder, self.net_, self.card_)
         return folder
 
     @classmethod
@@ -417,83 +376,17 @@ class SubgraphRecognizer:
             encoder: Your own module, of the same shape, when the model was trained with one.
             bottleneck: Likewise.
         """
-        folder = Path(folder)
-        card = Card.read(folder)
-        if card.features is not None and card.features_version != vocabulary(card.features).version:
-            raise FileFormatError(
-                f"{str(folder)!r} was trained with version {card.features_version} of the "
-                f"{card.features} atom features, this vgib has version "
-                f"{vocabulary(card.features).version}; train it again"
-            )
-        for part, given, name in (
-            ("encoder", encoder, card.encoder),
-            ("bottleneck", bottleneck, card.bottleneck),
-        ):
-            if name.startswith("custom:") and given is None:
-                raise InputError(
-                    f"{str(folder)!r} was trained with your own {part} {name.removeprefix('custom:')}; "
-                    f"pass {part}="
-                )
-        try:
-            architecture = Architecture.of(**card.architecture)
-            net = build(
-                encoder=encoder or card.encoder,
-                bottleneck=bottleneck or card.bottleneck,
-                cardinalities=tuple(card.cardinalities) if card.cardinalities else None,
-                in_channels=card.in_channels,
-                task=card.task,
-                outputs=card.outputs,
-                architecture=architecture,
-                bottleneck_options={} if bottleneck else card.bottleneck_options,
-            )
-            weights = folder / WEIGHTS_FILE
-            if _sha256(weights) != card.weights_sha256:
-                raise FileFormatError(
-                    f"{str(weights)!r} does not belong to its {weights.with_name('card.json').name}: "
-                    "the checksum differs; copy or save the model again"
-                )
-            net.load_state_dict(load_file(weights))
-        except (SafetensorError, FileNotFoundError, RuntimeError) as error:
-            raise FileFormatError(
-                f"the weights in {str(folder)!r} cannot be used ({error}); save the model again"
-            ) from None
-        options = card.bottleneck_options | card.architecture | card.training
-        own_encoder, own_bottleneck = encoder or card.encoder, bottleneck or card.bottleneck
-        if bottleneck is not None:
-            options = card.architecture | card.training
+        net, card = load_model(Path(folder), encoder, bottleneck)
+        options = card.architecture | card.training
         model = cls(
-            own_encoder,
-            own_bottleneck,
+            encoder or card.encoder,
+            bottleneck or card.bottleneck,
             task=card.task,
             preset=card.preset,
             features=card.features or "rich",
             device=device,
-            **options,
+            **options if bottleneck else options | card.bottleneck_options,
         )
         model.card_ = card
         model.net_ = net.to(device).eval()
         return model
-
-
-def _as_targets(
-    graphs: PackedGraphs | None, task: Task, classes: list[int] | None
-) -> PackedGraphs | None:
-    """Labels as the loss wants them: class numbers from zero, or 32-bit values."""
-    if graphs is None or graphs.y is None:
-        return graphs
-    if task == "regression":
-        return replace(graphs, y=graphs.y.float())
-    known = torch.tensor(classes)
-    number = torch.searchsorted(known, graphs.y.long()).clamp(max=len(known) - 1)
-    if not torch.equal(known[number], graphs.y.long()):
-        raise InputError(f"the validation graphs have classes beyond {classes}")
-    return replace(graphs, y=number)
-
-
-def _name(part: Any) -> str:
-    """A registered name, or one that says that the user must bring the part."""
-    return part if isinstance(part, str) else f"custom:{getattr(part, '__name__', type(part).__name__)}"
-
-
-def _sha256(path: Path) -> str:
-    return hashlib.sha256(path.read_bytes()).hexdigest()

@@ -1,7 +1,7 @@
 """Node scores to subgraphs that people can read: the last step, the same for every method."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any, Literal, get_args
 
 import numpy as np
@@ -52,9 +52,9 @@ def find_subgraphs(
         keep_ratio: The share of the nodes to keep, or several; by default as many nodes as score at
             least one half (the paper).
         rule: ``"ring_intact"`` (connected, no ring and no multiple bond cut: the default for
-            molecules), ``"connected"`` (the default otherwise), ``"largest_part"`` (the paper's: the
-            best-scored nodes, of these the largest connected part) or ``"nodes"`` (the best-scored
-            nodes, connected or not). The last two give one subgraph a size.
+            molecules), ``"connected"`` (the default otherwise), ``"largest_part"`` (the paper's:
+            the best-scored nodes, of these the largest connected part) or ``"nodes"`` (the
+            best-scored nodes, connected or not). The last two give one subgraph a size.
     """
     is_molecule = atom_features(graphs) is not None
     rule = rule or ("ring_intact" if is_molecule else "connected")
@@ -101,3 +101,29 @@ def atom_features(graphs: PackedGraphs) -> str | None:
         return None
     known = {words.cardinalities: name for name, words in VOCABULARIES.items()}
     return known.get(graphs.cardinalities or ())
+
+
+@dataclass(frozen=True)
+class Recognition:
+    """Everything a model says about one graph.
+
+    Attributes:
+        name: Its SMILES or name, when it has one.
+        prediction: Class or value (several, when the model predicts several).
+        scores: One number in [0, 1] for each node.
+        subgraphs: The ranked subgraphs.
+    """
+
+    name: str | None
+    prediction: int | float | list[float]
+    scores: tuple[float, ...]
+    subgraphs: tuple[Subgraph, ...]
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain values, scores with four decimals."""
+        return {
+            "name": self.name,
+            "prediction": self.prediction,
+            "scores": [round(score, 4) for score in self.scores],
+            "subgraphs": [asdict(subgraph) for subgraph in self.subgraphs],
+        }

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from vgib.data.entries import Entry, Statistics, entry, names
 from vgib.data.sources import Source, cache_folder, find_source, mirror_folder
-from vgib.errors import FileFormatError, InputError
+from vgib.errors import FileFormatError, InputError, UnwritableError
 
 if TYPE_CHECKING:  # torch and pandas are slow to import, and listing the catalog needs neither
     import pandas as pd
@@ -127,7 +127,7 @@ def _packed(
     graphs = _read_graphs(found, source.path, features, target)
     try:
         graphs.save(packed)
-    except InputError as error:
+    except UnwritableError as error:
         logger.warning("%s; the next load reads the source again", error)
     return graphs
 

@@ -1,0 +1,5 @@
+"""``python -m vgib``."""
+
+from vgib.cli import main
+
+main()

@@ -1,0 +1,283 @@
+"""The command line: parse, call the library, print. Results on stdout, talk on stderr."""
+
+import json
+import logging
+import sys
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.console import Console
+from rich.logging import RichHandler
+
+from vgib import __version__, console
+from vgib.console import say
+from vgib.errors import InputError, UnknownNameError, VgibError
+
+app = typer.Typer(
+    help="Find in each graph the compressed subgraph that carries its property.",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    rich_markup_mode="markdown",
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+data = typer.Typer(help="Named public datasets: list, describe, fetch.", no_args_is_help=True)
+app.add_typer(data, name="data")
+
+FILE_ENDINGS = (".csv", ".tsv", ".smi", ".txt", ".sdf", ".gz")
+
+Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")]
+Mirror = Annotated[
+    Path | None,
+    typer.Option(
+        help="A folder that holds the public files, checked against its SHA256SUMS.",
+        envvar="VGIB_MIRROR",
+    ),
+]
+Cache = Annotated[Path | None, typer.Option(help="Where downloads are kept.", envvar="VGIB_CACHE")]
+
+
+def main() -> None:
+    """Runs the command; 0 is success, 1 a failure that is explained, 2 a misuse."""
+    try:
+        app()
+    except VgibError as error:
+        say(f"error: {error}")
+        sys.exit(2 if isinstance(error, UnknownNameError) else 1)
+
+
+def _show_version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"vgib {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def common(
+    version: Annotated[
+        bool,
+        typer.Option("--version", help="Print the version.", callback=_show_version, is_eager=True),
+    ] = False,
+    verbose: Annotated[bool, typer.Option("--verbose", "-v", help="Say what is going on.")] = False,
+) -> None:
+    """Settings of every command."""
+    level = logging.INFO if verbose else logging.WARNING
+    handler = RichHandler(console=console.talk, show_time=False, show_path=False)
+    logging.basicConfig(level=level, format="%(message)s", handlers=[handler], force=True)
+
+
+@data.command("list")
+def data_list(as_json: Json = False) -> None:
+    """List the datasets of the catalog."""
+    from vgib.data import catalog
+
+    found = [catalog.entry(name) for name in catalog.names()]
+    if as_json:
+        typer.echo(json.dumps([console.entry_fields(entry) for entry in found], indent=1))
+        return
+    Console().print(console.entries_table(found))
+    say("Any other TU dataset is called TU:NAME.")
+
+
+@data.command("info")
+def data_info(
+    name: Annotated[str, typer.Argument(help="A name of `vgib data list`, or TU:NAME.")],
+    as_json: Json = False,
+) -> None:
+    """Say what a dataset is, where it comes from and what is known of it."""
+    from vgib.data import catalog
+
+    found = console.entry_fields(catalog.entry(name))
+    if as_json:
+        typer.echo(json.dumps(found, indent=1))
+        return
+    Console().print(console.fields_table(found))
+
+
+@data.command("fetch")
+def data_fetch(
+    names: Annotated[list[str], typer.Argument(help="Names of `vgib data list`, or TU:NAME.")],
+    mirror: Mirror = None,
+    cache: Cache = None,
+    as_json: Json = False,
+) -> None:
+    """Download datasets, check them, and print where they are."""
+    from vgib.data import catalog
+
+    places = {name: str(catalog.fetch(name, cache=cache, mirror=mirror)) for name in names}
+    typer.echo(json.dumps(places, indent=1) if as_json else "\n".join(places.values()))
+
+
+@app.command()
+def train(
+    source: Annotated[
+        str,
+        typer.Argument(
+            metavar="DATA",
+            help="A table of molecules (.csv, .smi, .sdf), a TU zip or folder, or a catalog name.",
+        ),
+    ],
+    out: Annotated[Path, typer.Option(help="The folder to save the model in.")],
+    target: Annotated[str | None, typer.Option(help="The column to learn.")] = None,
+    classes: Annotated[
+        bool, typer.Option("--classes", help="The column holds classes (0, 1, ...), not values.")
+    ] = False,
+    smiles_column: Annotated[
+        str | None, typer.Option(help="The column of structures; found when not given.")
+    ] = None,
+    encoder: Annotated[str, typer.Option(help="gcn, gat, sage or gin.")] = "gcn",
+    bottleneck: Annotated[str, typer.Option(help="vgib, gib, gsat, attention or none.")] = "vgib",
+    preset: Annotated[
+        str, typer.Option(help="recommended, paper or reference: the settings not given.")
+    ] = "recommended",
+    settings: Annotated[
+        list[str] | None,
+        typer.Option("--set", metavar="KEY=VALUE", help="Any one setting, such as epochs=50."),
+    ] = None,
+    split: Annotated[str, typer.Option(help="random, scaffold or file-order: 85/5/10.")] = "random",
+    features: Annotated[str, typer.Option(help="Atom features: rich or element.")] = "rich",
+    seed: Annotated[int, typer.Option(help="Seed of the split and of the training.")] = 0,
+    checkpoint: Annotated[
+        Path | None, typer.Option(help="A file to go on from after an interruption.")
+    ] = None,
+    device: Annotated[str, typer.Option(help="cpu, or cuda.")] = "cpu",
+    mirror: Mirror = None,
+    cache: Cache = None,
+    as_json: Json = False,
+) -> None:
+    """Train a model, judge it on held-out graphs, and save it with its card."""
+    from vgib.data.loading import load_graphs, split_graphs
+    from vgib.data.molecules import Molecules
+    from vgib.estimator import SubgraphRecognizer
+
+    model = SubgraphRecognizer(
+        encoder,
+        bottleneck,
+        preset=preset,
+        features=features,
+        device=device,
+        **{"seed": seed, **_assignments(settings or [])},
+    )
+    loaded = load_graphs(
+        source,
+        target=target,
+        target_kind="class" if classes else "value",
+        smiles_column=smiles_column,
+        features=features,
+        cache=cache,
+        mirror=mirror,
+        progress=True,
+    )
+    if isinstance(loaded, Molecules):
+        console.report_rejected(loaded)
+        loaded = loaded.graphs
+    parts = split_graphs(loaded, split, seed=seed)
+    with console.epochs_bar(model.settings().training.epochs) as on_epoch:
+        model.fit(
+            loaded[parts.train], val=loaded[parts.val], checkpoint=checkpoint, on_epoch=on_epoch
+        )
+    found = model.evaluate(loaded[parts.test])
+    model.save(out, summary=f"{bottleneck} on {source}", metrics=found)
+    if as_json:
+        typer.echo(json.dumps({"model": str(out), "metrics": found}, indent=1))
+        return
+    Console().print(console.estimates_table(found))
+    say(f"{len(parts.test)} held-out graphs; the model is in {out}")
+
+
+@app.command()
+def recognize(
+    inputs: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="[SMILES|FILE]...",
+            help="SMILES, or one file (.smi, .csv, .sdf, also .gz); standard input when none.",
+        ),
+    ] = None,
+    model: Annotated[Path, typer.Option(help="The folder of a trained model.")] = Path("model"),
+    n: Annotated[int, typer.Option("-n", min=1, help="Subgraphs at each size.")] = 1,
+    keep_ratio: Annotated[
+        list[float] | None,
+        typer.Option(help="Share of the atoms to keep; may be repeated. Default: score >= 0.5."),
+    ] = None,
+    rule: Annotated[
+        str | None, typer.Option(help="ring_intact, connected, largest_part or nodes.")
+    ] = None,
+    smiles_column: Annotated[
+        str | None, typer.Option(help="The column of structures; found when not given.")
+    ] = None,
+    out: Annotated[
+        Path | None, typer.Option(help="A .csv or .jsonl file to write; else standard output.")
+    ] = None,
+    device: Annotated[str, typer.Option(help="cpu, or cuda.")] = "cpu",
+    as_json: Json = False,
+) -> None:
+    """Find the subgraph that carries the property, in each molecule."""
+    from vgib.data.molecules import iter_molecules
+    from vgib.estimator import SubgraphRecognizer
+
+    found = SubgraphRecognizer.load(model, device=device)
+    if found.card_.features is None:
+        raise InputError(f"{model} was not trained on molecules; use it from Python")
+    chunks = iter_molecules(
+        _molecule_source(inputs or []),
+        smiles_column=smiles_column,
+        features=found.card_.features,
+    )
+    done = refused = 0
+    with console.recognition_output(out, as_json) as write:
+        for chunk in chunks:
+            console.report_rejected(chunk)
+            refused += len(chunk.rejected)
+            if len(chunk):
+                done += len(chunk)
+                write(chunk, found.recognize(chunk.graphs, n, keep_ratio=keep_ratio, rule=rule))  # type: ignore[arg-type]
+        if not done:
+            raise InputError(f"none of the {refused} molecules can be used")
+    say(f"{done} molecules recognised, {refused} refused")
+
+
+@app.command()
+def demo(
+    out: Annotated[Path, typer.Option(help="The folder to write the report to.")] = Path(
+        "out/demo"
+    ),
+    seed: Annotated[int, typer.Option(help="Seed of everything.")] = 0,
+    as_json: Json = False,
+) -> None:
+    """Train two small models on embedded data and write a report with pictures."""
+    from vgib.demo import run_demo
+
+    found = run_demo(out, seed=seed, bar=console.epochs_bar, say=say)
+    if as_json:
+        typer.echo(json.dumps(found.to_json(), indent=1))
+    else:
+        typer.echo(f"\nOpen {found.report.resolve()}")
+
+
+def _molecule_source(inputs: list[str]) -> Path | list[str]:
+    """One file, or SMILES as lines; standard input when there is nothing."""
+    if not inputs:
+        if sys.stdin.isatty():
+            raise InputError("give SMILES or a file, or pipe SMILES into standard input")
+        return sys.stdin.read().splitlines()
+    paths = [Path(item) for item in inputs if Path(item).is_file()]
+    if paths and len(inputs) > 1:
+        raise InputError("give one file, or SMILES, not both")
+    if not paths and len(inputs) == 1 and Path(inputs[0]).suffix in FILE_ENDINGS:
+        raise InputError(f"there is no file {inputs[0]!r}")
+    return paths[0] if paths else inputs
+
+
+def _assignments(settings: list[str]) -> dict[str, Any]:
+    """``["epochs=5", "readout=mean"]`` to ``{"epochs": 5, "readout": "mean"}``."""
+    found = {}
+    for item in settings:
+        key, equals, value = item.partition("=")
+        if not equals:
+            raise InputError(f"--set wants KEY=VALUE, for instance epochs=50; got {item!r}")
+        try:
+            found[key] = json.loads(value.lower() if value in ("True", "False") else value)
+        except json.JSONDecodeError:
+            found[key] = value
+    return found

@@ -1,0 +1,165 @@
+"""How things look in a terminal and in the files that the command line writes."""
+
+import csv
+import json
+import sys
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager, nullcontext
+from dataclasses import asdict
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Any
+
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.table import Table
+
+from vgib.errors import InputError
+
+if TYPE_CHECKING:  # only for types: the help must not cost the import of torch
+    from vgib.data.entries import Entry
+    from vgib.data.molecules import Molecules
+    from vgib.recognition import Recognition
+
+talk = Console(stderr=True)
+
+MOST_REPORTED = 10
+COLUMNS = ("line", "smiles", "prediction", "rank", "subgraph", "atoms", "score", "keep_ratio")
+
+
+def say(text: str) -> None:
+    """A line for the person at the terminal."""
+    talk.print(text, highlight=False, markup=False, soft_wrap=True)
+
+
+def entry_fields(entry: "Entry") -> dict[str, Any]:
+    """A dataset of the catalog as plain values."""
+    fields = asdict(entry)
+    known = {key: value for key, value in fields.pop("statistics").items() if value is not None}
+    shown = ("name", "about", "kind", "url", "public", "licence", "size", "file")
+    return {key: fields[key] for key in shown} | {"statistics": known}
+
+
+def entries_table(entries: "Iterable[Entry]") -> Table:
+    """The catalog, a row for each dataset."""
+    table = Table("name", "what it is", "download", box=None, header_style="bold")
+    for entry in entries:
+        size = "none" if entry.kind == "generated" else f"{max(entry.size / 1e6, 0.1):.1f} MB"
+        table.add_row(entry.name, entry.about, size)
+    return table
+
+
+def fields_table(fields: dict[str, Any]) -> Table:
+    """Names and values, one pair a row."""
+    table = Table(show_header=False, box=None)
+    for key, value in fields.items():
+        inner = (
+            ", ".join(f"{k} {v}" for k, v in value.items()) if isinstance(value, dict) else value
+        )
+        table.add_row(f"[bold]{key}", "" if inner is None else str(inner))
+    return table
+
+
+def estimates_table(metrics: dict[str, dict[str, float]]) -> Table:
+    """Numbers with their intervals; each control stands below what it controls."""
+    table = Table("metric", "value", "95 % interval", "n", box=None, header_style="bold")
+    for name, value in metrics.items():
+        interval = f"{value['low']:.3f} to {value['high']:.3f}"
+        style = "dim" if name.startswith("control") else ""
+        shown = name.replace("_", " ")
+        table.add_row(shown, f"{value['value']:.3f}", interval, str(value["n"]), style=style)
+    return table
+
+
+def report_rejected(molecules: "Molecules") -> None:
+    """Lines that could not be used, and those used in part: number, text, reason."""
+    for item in molecules.rejected[:MOST_REPORTED]:
+        say(f"line {item.line} ({item.text}): {item.reason}")
+    if (more := len(molecules.rejected) - MOST_REPORTED) > 0:
+        say(f"... and {more} more lines that cannot be used")
+    for note in molecules.notes[:MOST_REPORTED]:
+        say(f"line {note.line} ({note.text}): {note.message}")
+
+
+@contextmanager
+def epochs_bar(
+    epochs: int, title: str = "training"
+) -> Iterator[Callable[[dict[str, float]], None]]:
+    """A progress bar that is told of each finished epoch."""
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeRemainingColumn(),
+        TextColumn("{task.fields[losses]}"),
+    )
+    with Progress(*columns, console=talk, transient=True) as progress:
+        bar = progress.add_task(title, total=epochs, losses="")
+
+        def advance(epoch: dict[str, float]) -> None:
+            losses = f"loss {epoch['loss']:.4f}"
+            if "val_loss" in epoch:
+                losses += f", validation {epoch['val_loss']:.4f}"
+            progress.update(bar, completed=epoch["epoch"], losses=losses)
+
+        yield advance
+
+
+Write = Callable[["Molecules", "list[Recognition]"], None]
+
+
+@contextmanager
+def recognition_output(out: Path | None, as_json: bool) -> Iterator[Write]:
+    """Writes recognitions as they come, as CSV or JSON lines; a file is whole or not there."""
+    if out is not None and out.suffix not in (".csv", ".jsonl"):
+        raise InputError(f"{str(out)!r} must end in .csv or .jsonl")
+    from vgib.data.files import replacing
+
+    with replacing(out) if out is not None else nullcontext() as temporary:
+        file: IO[str] = (
+            sys.stdout if temporary is None else temporary.open("w", encoding="utf-8", newline="")
+        )
+        try:
+            if as_json or (out is not None and out.suffix == ".jsonl"):
+                yield _json_lines(file)
+            else:
+                yield _csv_rows(file)
+        finally:
+            if temporary is not None:
+                file.close()
+
+
+def _json_lines(file: IO[str]) -> Write:
+    def write(molecules: "Molecules", found: "list[Recognition]") -> None:
+        for row, recognition in zip(molecules.rows.tolist(), found, strict=True):
+            file.write(json.dumps({"row": row, **recognition.to_json()}) + "\n")
+
+    return write
+
+
+def _csv_rows(file: IO[str]) -> Write:
+    table = csv.writer(file, lineterminator="\n")
+    table.writerow(("row", *COLUMNS[1:]))
+
+    def write(molecules: "Molecules", found: "list[Recognition]") -> None:
+        for row, recognition in zip(molecules.rows.tolist(), found, strict=True):
+            for rank, subgraph in enumerate(recognition.subgraphs, 1):
+                table.writerow(
+                    (
+                        row,
+                        recognition.name,
+                        _short(recognition.prediction),
+                        rank,
+                        subgraph.smiles,
+                        " ".join(map(str, subgraph.nodes)),
+                        f"{subgraph.score:.4f}",
+                        f"{subgraph.keep_ratio:.4f}",
+                    )
+                )
+
+    return write
+
+
+def _short(value: int | float | list[float]) -> str:
+    if isinstance(value, list):
+        return " ".join(f"{v:.5g}" for v in value)
+    return str(value) if isinstance(value, int) else f"{value:.5g}"

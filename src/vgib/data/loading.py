@@ -1,0 +1,88 @@
+"""Graphs from whatever a user names: a file, a folder, or a dataset of the catalog."""
+
+from pathlib import Path
+from typing import Any
+
+from vgib.chem.mol import scaffold
+from vgib.data import catalog
+from vgib.data.molecules import Molecules, from_smiles, read_molecules
+from vgib.data.packed import PackedGraphs
+from vgib.data.splits import Split, file_order_split, random_split, scaffold_split
+from vgib.data.tu import read_tu
+from vgib.errors import InputError, unknown_name
+
+SPLITS = ("random", "scaffold", "file-order")
+
+
+def load_graphs(
+    source: str | Path,
+    *,
+    target: str | None = None,
+    target_kind: Any = "value",
+    smiles_column: str | None = None,
+    features: str = "rich",
+    cache: str | Path | None = None,
+    mirror: str | Path | None = None,
+    progress: bool = False,
+) -> PackedGraphs | Molecules:
+    """Labelled graphs by a path or a name.
+
+    Args:
+        source: A TU zip or folder, a file of packed graphs (``.safetensors``), a table of molecules
+            (``.csv``, ``.smi``, ``.sdf``, ...), or a name of the catalog.
+        target: For molecules, the column of labels.
+        target_kind: ``"value"`` or ``"class"``.
+        smiles_column: For molecules, where the structures stand; found when not given.
+        features: Atom vocabulary.
+        cache: Where downloads are kept.
+        mirror: A folder that serves the catalog offline.
+        progress: Whether downloads show a bar.
+    """
+    path = Path(source)
+    if path.is_dir() or (path.suffix == ".zip" and path.exists()):
+        return read_tu(path)
+    if path.suffix == ".safetensors" and path.exists():
+        return PackedGraphs.load(path)
+    if path.is_file():
+        if target is None and ".smi" not in path.suffixes:
+            raise InputError(
+                f"{path} is a table of molecules; name the column to learn with target"
+            )
+        return read_molecules(
+            path,
+            target=target if target is not None else 1,
+            target_kind=target_kind,
+            smiles_column=smiles_column,
+            features=features,
+        )
+    if path.suffix or len(path.parts) > 2:
+        raise InputError(f"there is no file {str(source)!r}")
+    places = {"cache": cache, "mirror": mirror, "progress": progress}
+    found = catalog.entry(str(source))
+    if found.kind != "table":
+        return catalog.load(found.name, **places)  # type: ignore[arg-type]
+    table = catalog.load_table(found.name, **places)  # type: ignore[arg-type]
+    values = [str(name) for name in table.columns if name != "smiles"]
+    if target is None and len(values) == 1:
+        target = values[0]
+    if target is None:
+        raise InputError(f"{found.name} has several columns; name one of {', '.join(values)}")
+    if target not in values:
+        raise unknown_name(f"column of {found.name}", target, values)
+    usable = table.dropna(subset=[target])
+    labels = usable[target].to_numpy()
+    labels = labels.astype("int64") if target_kind == "class" else labels.astype("float64")
+    return from_smiles(usable["smiles"].tolist(), labels, features=features)
+
+
+def split_graphs(graphs: PackedGraphs, how: str = "random", *, seed: int = 0) -> Split:
+    """85/5/10 by a seeded shuffle, by scaffold (molecules), or in the order of the file."""
+    if how == "random":
+        return random_split(len(graphs), seed=seed)
+    if how == "file-order":
+        return file_order_split(len(graphs))
+    if how != "scaffold":
+        raise unknown_name("split", how, SPLITS)
+    if graphs.ids is None or graphs.edge_attr is None:
+        raise InputError("only molecules have scaffolds; use the random split")
+    return scaffold_split([scaffold(smiles) for smiles in graphs.ids], seed=seed)

@@ -1,0 +1,61 @@
+"""What the labels of graphs say: the task, the classes, and whether they can be used."""
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import torch
+
+from vgib.data.packed import PackedGraphs
+from vgib.errors import InputError
+from vgib.nn.net import Task
+
+
+def with_labels(graphs: PackedGraphs, y: Any = None) -> PackedGraphs:
+    """The graphs with usable labels, their own or ``y``, or an error that says what is wrong."""
+    if y is not None:
+        labels = torch.as_tensor(np.asarray(y))
+        if len(labels) != len(graphs):
+            raise InputError(f"{len(graphs)} graphs and {len(labels)} labels do not fit together")
+        graphs = replace(graphs, y=labels)
+    if graphs.y is None:
+        raise InputError("the graphs carry no labels; pass y=, or set data.y")
+    if not len(graphs):
+        raise InputError("there are no graphs to learn from")
+    if graphs.y.is_floating_point():
+        is_bad = (~graphs.y.isfinite()).reshape(len(graphs), -1).any(1)
+        if is_bad.any():
+            raise InputError(
+                f"{int(is_bad.sum())} of {len(graphs)} labels are NaN or infinite, the first of "
+                f"graph {int(is_bad.nonzero()[0])}; remove those graphs"
+            )
+    return graphs
+
+
+def task_of(graphs: PackedGraphs, wanted: Task | None = None) -> tuple[Task, list[int] | None]:
+    """The task (by default by the type of the labels), and for classification the classes."""
+    assert graphs.y is not None
+    is_value = graphs.y.is_floating_point()
+    task: Task = wanted or ("regression" if is_value else "classification")
+    if task == "regression":
+        return task, None
+    if is_value and not torch.equal(graphs.y, graphs.y.round()):
+        raise InputError("classification needs integer labels; got values that are not whole")
+    if graphs.y.dim() > 1:
+        raise InputError("classification needs one label for each graph; got several")
+    classes: list[int] = np.unique(graphs.y.long().numpy()).tolist()
+    if len(classes) < 2:
+        raise InputError(f"classification needs at least two classes; all are {classes[0]}")
+    return task, classes
+
+
+def as_targets(graphs: PackedGraphs, task: Task, classes: list[int] | None) -> PackedGraphs:
+    """Labels as the loss wants them: class numbers from zero, or 32-bit values."""
+    assert graphs.y is not None
+    if task == "regression":
+        return replace(graphs, y=graphs.y.float())
+    known = torch.tensor(classes)
+    number = torch.searchsorted(known, graphs.y.long()).clamp(max=len(known) - 1)
+    if not torch.equal(known[number], graphs.y.long()):
+        raise InputError(f"some graphs have classes beyond {classes}, which were trained on")
+    return replace(graphs, y=number)

@@ -1,0 +1,117 @@
+"""What no cut may divide: ring systems and multiply bonded groups, for a whole batch at once."""
+
+from itertools import pairwise
+from typing import Any, Protocol
+
+import numpy as np
+import numpy.typing as npt
+from scipy.sparse import csr_matrix  # type: ignore[import-untyped]  # ships no types
+from scipy.sparse.csgraph import (  # type: ignore[import-untyped]
+    breadth_first_order,
+    connected_components,
+)
+
+from vgib.chem.mol import Mol, as_mol, encode
+from vgib.chem.vocabulary import BOND
+
+
+class _Graphs(Protocol):
+    """Graphs as flat arrays or tensors, neighbours numbered within their graph."""
+
+    @property
+    def node_ptr(self) -> Any: ...
+    @property
+    def indptr(self) -> Any: ...
+    @property
+    def col(self) -> Any: ...
+
+
+def indivisible_blocks(mol_or_smiles: Mol | str) -> npt.NDArray[np.int64]:
+    """The block of each atom of one molecule.
+
+    >>> indivisible_blocks("CC(=O)Oc1ccccc1").tolist()
+    [0, 1, 1, 2, 3, 3, 3, 3, 3, 3]
+    """
+    arrays = encode([as_mol(mol_or_smiles)], "element")
+    return blocks_of(arrays, arrays.bonds)
+
+
+def blocks_of(graphs: _Graphs, bonds: Any) -> npt.NDArray[np.int64]:
+    """The block of each atom of many molecules, ``int64 [atoms]``, from 0 in each molecule.
+
+    Atoms that are joined by a ring bond or by a double, triple or aromatic bond share a block, so
+    fused rings are one block, and so are a carbonyl group or a ring with its exocyclic double bond.
+    Only single bonds outside rings are left between blocks.
+
+    Args:
+        bonds: codes of :data:`vgib.chem.vocabulary.BOND` for each entry of ``graphs.col``.
+    """
+    ptr = np.asarray(graphs.node_ptr)
+    receiver, sender = _edges(graphs)
+    firm = ring_bonds(graphs) | (np.asarray(bonds) != BOND.codes["single"])
+    _, part = connected_components(_matrix(receiver[firm], sender[firm], ptr[-1]), directed=False)
+    # Numbered by their lowest atom, within each molecule.
+    _, first, part = np.unique(part, return_index=True, return_inverse=True)
+    rank = np.empty(len(first), dtype=np.int64)
+    rank[np.argsort(first)] = np.arange(len(first))
+    block = rank[part]
+    opened = np.searchsorted(np.sort(first), ptr[:-1])
+    blocks: npt.NDArray[np.int64] = block - np.repeat(opened, np.diff(ptr))
+    return blocks
+
+
+def ring_bonds(graphs: _Graphs) -> npt.NDArray[np.bool_]:
+    """Whether each edge lies on a cycle.
+
+    Each edge outside a spanning forest closes one cycle and gets a random 64-bit label; a forest
+    edge gets the exclusive or of the labels of all cycles through it, summed up from the leaves.
+    It lies on a cycle exactly if its label is not zero (but for a chance of 1 in 10^19).
+    """
+    count = int(np.asarray(graphs.node_ptr)[-1])
+    receiver, sender = _edges(graphs)
+    order, parent = _forest(receiver, sender, count)
+    in_forest = (parent[receiver] == sender) | (parent[sender] == receiver)
+    extra = ~in_forest & (receiver < sender)
+    label = np.zeros(count + 1, dtype=np.uint64)
+    names = np.random.default_rng(0).integers(1, 1 << 63, size=int(extra.sum()), dtype=np.uint64)
+    np.bitwise_xor.at(label, receiver[extra], names)
+    np.bitwise_xor.at(label, sender[extra], names)
+    for level in _levels(order, parent)[:0:-1]:
+        np.bitwise_xor.at(label, parent[level], label[level])
+    lower = np.where(parent[receiver] == sender, receiver, sender)
+    on_cycle: npt.NDArray[np.bool_] = ~in_forest | (label[lower] != 0)
+    return on_cycle
+
+
+def _edges(graphs: _Graphs) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+    ptr, indptr, col = (np.asarray(a) for a in (graphs.node_ptr, graphs.indptr, graphs.col))
+    receiver = np.repeat(np.arange(len(indptr) - 1), np.diff(indptr))
+    return receiver, col + np.repeat(ptr[:-1], np.diff(indptr[ptr]))
+
+
+def _matrix(rows: npt.NDArray[Any], columns: npt.NDArray[Any], size: int) -> Any:
+    return csr_matrix((np.ones(len(rows), dtype=np.int8), (rows, columns)), shape=(size, size))
+
+
+def _forest(
+    receiver: npt.NDArray[Any], sender: npt.NDArray[Any], count: int
+) -> tuple[npt.NDArray[Any], npt.NDArray[Any]]:
+    """Nodes in breadth-first order from one extra root above every component, and their parents."""
+    _, part = connected_components(_matrix(receiver, sender, count), directed=False)
+    tops = np.unique(part, return_index=True)[1]
+    rows = np.concatenate([receiver, np.full(len(tops), count), tops])
+    columns = np.concatenate([sender, tops, np.full(len(tops), count)])
+    order, parent = breadth_first_order(_matrix(rows, columns, count + 1), count, directed=True)
+    parent[count] = count
+    return order, parent
+
+
+def _levels(order: npt.NDArray[Any], parent: npt.NDArray[Any]) -> list[npt.NDArray[Any]]:
+    """The nodes of each depth, the root first: parents come before children in ``order``."""
+    place = np.empty(len(order), dtype=np.int64)
+    place[order] = np.arange(len(order))
+    above = place[parent[order]]  # ascending
+    bounds = [0, 1]
+    while bounds[-1] < len(order):
+        bounds.append(int(np.searchsorted(above, bounds[-1])))
+    return [order[low:high] for low, high in pairwise(bounds)]

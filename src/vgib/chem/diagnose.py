@@ -1,0 +1,88 @@
+"""Why RDKit refuses a structure, in the words of a chemist."""
+
+from collections import Counter
+from typing import Any
+
+from rdkit import Chem
+
+UNCHECKED: Any = Chem.SmilesParserParams()  # Any: the stubs mistype its fields
+"""Reads the syntax of a SMILES and nothing more."""
+UNCHECKED.sanitize = False
+UNCHECKED.removeHs = False
+
+
+def why_unreadable(smiles: str, mol: Any = None) -> str:
+    """The reason and what to check, for a SMILES (or a molecule) that could not be used.
+
+    Atoms are counted from 1, in the order in which the SMILES names them.
+    """
+    mol = mol or Chem.MolFromSmiles(smiles, UNCHECKED)
+    if mol is None:
+        return _syntax(smiles)
+    problems = Chem.DetectChemistryProblems(mol)
+    if not problems:
+        return "RDKit cannot make sense of this structure; draw it again and export the SMILES"
+    problem = problems[0]
+    if problem.GetType() == "AtomValenceException":
+        return _valence(mol.GetAtomWithIdx(problem.GetAtomIdx()))
+    if problem.GetType() == "AtomKekulizeException":
+        return (
+            f"atom {problem.GetAtomIdx() + 1} is written as aromatic but is in no ring; "
+            "use a capital letter outside rings"
+        )
+    if problem.GetType() == "KekulizeException":
+        atoms = ", ".join(str(index + 1) for index in problem.GetAtomIndices())
+        return (
+            f"the aromatic ring with atoms {atoms} has no valid alternation of double bonds; "
+            "check for a missing [nH] or a wrong charge"
+        )
+    return f"the structure is impossible ({problem.Message()}); check charges and bond orders"
+
+
+def _valence(atom: Any) -> str:
+    bonds = sum(bond.GetBondTypeAsDouble() for bond in atom.GetBonds()) + atom.GetNumExplicitHs()
+    charge = atom.GetFormalCharge()
+    charged = f" with charge {charge:+d}" if charge else ""
+    return (
+        f"{atom.GetSymbol()} (atom {atom.GetIdx() + 1}){charged} has {bonds:g} bonds, "
+        "more than its valence allows; check bond orders and charges"
+    )
+
+
+def _syntax(smiles: str) -> str:
+    if smiles.lower().startswith("inchi"):
+        return "this is an InChI, not a SMILES; convert it first"
+    if ">" in smiles:
+        return "this is a reaction, not a molecule; give one molecule a line"
+    outside = _without_brackets(smiles)
+    if smiles.count("[") != smiles.count("]"):
+        return "a square bracket is not closed or not opened; check the [ ] pairs"
+    if outside.count("(") != outside.count(")"):
+        opened, closed = outside.count("("), outside.count(")")
+        return f"{opened} opening and {closed} closing parentheses; check the branches"
+    unclosed = _unclosed_rings(outside)
+    if unclosed:
+        return f"ring-closure number {unclosed[0]} is not closed; each number comes in pairs"
+    return "not a valid SMILES; check element symbols and brackets (a name is not a SMILES)"
+
+
+def _without_brackets(smiles: str) -> str:
+    kept, depth = [], 0
+    for letter in smiles:
+        depth += letter == "["
+        if not depth:
+            kept.append(letter)
+        depth -= letter == "]" and depth > 0
+    return "".join(kept)
+
+
+def _unclosed_rings(outside: str) -> list[str]:
+    labels: Counter[str] = Counter()
+    position = 0
+    while position < len(outside):
+        wide = outside[position] == "%"
+        label = outside[position + 1 : position + 3] if wide else outside[position]
+        if label.isdigit():
+            labels[label] += 1
+        position += 3 if wide else 1
+    return [label for label, times in labels.items() if times % 2]

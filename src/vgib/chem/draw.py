@@ -1,0 +1,324 @@
+"""A molecule with its atom scores as a band of colour and the chosen subgraph in an outline."""
+
+import math
+from collections.abc import Iterable, Sequence, Set
+from typing import Any, Literal, overload
+from xml.sax.saxutils import escape
+
+import numpy as np
+from rdkit import Chem, rdBase
+from rdkit.Chem import rdCoordGen, rdDepictor
+from rdkit.Chem.Draw import rdMolDraw2D
+
+from vgib.chem.mol import Mol, as_mol
+from vgib.chem.shapes import Colour, Disc, Place, Shape, Strip, Words, paint, to_svg
+from vgib.errors import InputError, unknown_name
+
+# From pale sand through orange to brick: lightness falls all the way, so that the order survives
+# every kind of colour blindness and a grey printer, and black lines stay readable on all of it.
+RAMP: tuple[Colour, ...] = (
+    (0.973, 0.961, 0.925),
+    (0.992, 0.890, 0.710),
+    (0.988, 0.741, 0.435),
+    (0.937, 0.541, 0.290),
+    (0.808, 0.333, 0.290),
+)
+OUTLINE: Colour = (0.09, 0.16, 0.30)
+DIMMED: Colour = (0.58, 0.60, 0.64)
+PLAIN: Colour = (0.10, 0.10, 0.12)
+WHITE: Colour = (1.0, 1.0, 1.0)
+
+LEGEND_HEIGHT = 34
+BOND_PIXELS = 38
+"""The length of a bond where there is room for it."""
+
+BAND = 0.31
+"""Half the width of the colour band, in bond lengths."""
+
+OUTLINE_WIDTH = 0.075
+"""In bond lengths; never less than 2 pixels."""
+
+CROWDED = 0.6
+"""Atoms nearer than this, in bond lengths, are worth a second attempt at the layout."""
+
+STEPS = 6
+"""Colours between two atoms: enough that the colour runs smoothly from atom to atom."""
+
+
+def colour_of(score: float) -> Colour:
+    """The colour of a score in [0, 1]."""
+    place = min(max(score, 0.0), 1.0) * (len(RAMP) - 1)
+    low = min(int(place), len(RAMP) - 2)
+    return _blend(RAMP[low], RAMP[low + 1], place - low)
+
+
+@overload
+def draw(
+    mol_or_smiles: Mol | str,
+    scores: Sequence[float] | None = None,
+    selected: Iterable[int] | None = None,
+    *,
+    size: tuple[int, int] = (420, 320),
+    legend: bool = True,
+    transparent: bool = False,
+    title: str | None = None,
+    format: Literal["svg"] = "svg",
+) -> str: ...
+@overload
+def draw(
+    mol_or_smiles: Mol | str,
+    scores: Sequence[float] | None = None,
+    selected: Iterable[int] | None = None,
+    *,
+    size: tuple[int, int] = (420, 320),
+    legend: bool = True,
+    transparent: bool = False,
+    title: str | None = None,
+    format: Literal["png"],
+) -> bytes: ...
+def draw(
+    mol_or_smiles: Mol | str,
+    scores: Sequence[float] | None = None,
+    selected: Iterable[int] | None = None,
+    *,
+    size: tuple[int, int] = (420, 320),
+    legend: bool = True,
+    transparent: bool = False,
+    title: str | None = None,
+    format: Literal["svg", "png"] = "svg",
+) -> str | bytes:
+    """A picture, as SVG text or PNG bytes.
+
+    Colour tells the score; the chosen atoms are told by an outline and by full-strength lines, so
+    that neither depends on the other. The SVG has no ids, so that many fit into one page.
+
+    Args:
+        scores: one number in [0, 1] for each atom.
+        selected: the chosen atoms.
+        size: width and height in pixels, the legend included.
+        transparent: no white background.
+        title: the text for those who cannot see the picture; by default the SMILES and the choice.
+    """
+    mol = as_mol(mol_or_smiles)
+    chosen = None if selected is None else sorted({int(atom) for atom in selected})
+    _check(mol, scores, chosen, size, format)
+    with rdBase.BlockLogs():
+        picture = _Picture(_laid_out(mol), size, legend and (scores is not None or bool(chosen)))
+        drawn = picture.draw(scores, chosen, transparent, format)
+    if isinstance(drawn, bytes):
+        return drawn
+    return _titled(drawn, title or _describe(mol, chosen))
+
+
+def _check(
+    mol: Mol,
+    scores: Sequence[float] | None,
+    chosen: list[int] | None,
+    size: tuple[int, int],
+    format: str,
+) -> None:
+    atoms = mol.GetNumAtoms()
+    if format not in ("svg", "png"):
+        raise unknown_name("picture format", format, ("svg", "png"))
+    if scores is not None and len(scores) != atoms:
+        raise InputError(f"{len(scores)} scores for {atoms} atoms; give one for each atom")
+    if scores is not None and not all(math.isfinite(score) for score in scores):
+        raise InputError("a score is not finite; expected numbers in [0, 1]")
+    if chosen and (chosen[0] < 0 or chosen[-1] >= atoms):
+        wrong = chosen[0] if chosen[0] < 0 else chosen[-1]
+        raise InputError(f"there is no atom {wrong}; the molecule has atoms 0 to {atoms - 1}")
+    if min(size) < 80:
+        raise InputError(f"size is {size}; expected at least 80 by 80 pixels")
+
+
+def _laid_out(mol: Mol) -> Mol:
+    flat = Chem.Mol(mol)
+    rdDepictor.Compute2DCoords(flat, useRingTemplates=True)
+    if _crowding(flat) < CROWDED:
+        other = Chem.Mol(mol)
+        rdCoordGen.AddCoords(other)
+        flat = max(flat, other, key=_crowding)
+    rdDepictor.StraightenDepiction(flat)
+    for kekulize in (True, False):
+        try:
+            return rdMolDraw2D.PrepareMolForDrawing(flat, kekulize=kekulize, addChiralHs=False)
+        except Chem.MolSanitizeException:
+            continue
+    return flat
+
+
+def _crowding(flat: Mol) -> float:
+    """The smallest distance of two atoms as a share of a bond's length."""
+    if flat.GetNumAtoms() < 2:
+        return 1.0
+    places = flat.GetConformer().GetPositions()[:, :2]
+    bonds = [(b.GetBeginAtomIdx(), b.GetEndAtomIdx()) for b in flat.GetBonds()]
+    usual = np.median([math.dist(places[a], places[b]) for a, b in bonds] or [1.0])
+    gaps = np.linalg.norm(places[:, None] - places[None], axis=2)
+    return float(gaps[np.triu_indices(len(places), 1)].min() / usual)
+
+
+class _Picture:
+    """One molecule on one canvas: shapes below it, the molecule itself, the legend."""
+
+    def __init__(self, mol: Mol, size: tuple[int, int], has_legend: bool) -> None:
+        self.mol = mol
+        self.width, self.height = size
+        self.has_legend = has_legend
+        self.panel = self.height - LEGEND_HEIGHT if has_legend else self.height
+        self.bonds = [(b.GetBeginAtomIdx(), b.GetEndAtomIdx()) for b in mol.GetBonds()]
+
+    def draw(
+        self,
+        scores: Sequence[float] | None,
+        chosen: list[int] | None,
+        transparent: bool,
+        format: str,
+    ) -> str | bytes:
+        shapes = self._background(scores, chosen or [])
+        if self.has_legend:
+            shapes += _legend(self.height - LEGEND_HEIGHT / 2, scores is not None, bool(chosen))
+        canvas = self._canvas(format)
+        if not transparent:
+            canvas.ClearDrawing()
+        canvas.drawOptions().clearBackground = False
+        if format == "png":
+            paint(canvas, shapes)
+        self._molecule(canvas, chosen)
+        canvas.FinishDrawing()
+        drawn: str | bytes = canvas.GetDrawingText()
+        if isinstance(drawn, bytes):
+            return drawn
+        # The molecule begins with its first path; all before it is header and background.
+        head, path, rest = drawn.partition("<path ")
+        return f"{head}{to_svg(shapes)}\n{path}{rest}"
+
+    def _canvas(self, format: str) -> Any:
+        kind = rdMolDraw2D.MolDraw2DSVG if format == "svg" else rdMolDraw2D.MolDraw2DCairo
+        canvas = kind(self.width, self.height, self.width, self.panel)
+        options: Any = canvas.drawOptions()  # Any: the stubs mistype its fields
+        options.padding = 0.09
+        options.bondLineWidth = 1.7
+        options.scaleHighlightBondWidth = False
+        options.highlightBondWidthMultiplier = 4  # RDKit draws a quarter of it
+        options.continuousHighlight = False
+        options.circleAtoms = False
+        options.maxFontSize = 18
+        options.minFontSize = 7
+        options.fixedBondLength = BOND_PIXELS
+        options.useBWAtomPalette()
+        return canvas
+
+    def _background(self, scores: Sequence[float] | None, chosen: list[int]) -> list[Shape]:
+        """The colour band, and over it once more the chosen part, with its outline."""
+        trial = self._canvas("svg")
+        trial.DrawMolecule(self.mol)
+        points = [trial.GetDrawCoords(atom) for atom in range(self.mol.GetNumAtoms())]
+        places = [Place(point.x, point.y) for point in points]
+        lengths = sorted(math.dist(places[begin], places[end]) for begin, end in self.bonds)
+        length = lengths[len(lengths) // 2] if lengths else BOND_PIXELS
+        radius = BAND * length
+        edge = radius + max(2.0, OUTLINE_WIDTH * length)
+        fills = [WHITE if scores is None else colour_of(score) for score in scores or points]
+        shapes: list[Shape] = []
+        inside = set(chosen)
+        if scores is not None:
+            shapes += self._band(places, radius, fills, set(range(len(places))), inside)
+        shapes += self._band(places, edge, [OUTLINE] * len(places), inside)
+        shapes += self._band(places, radius, fills, inside)
+        return shapes
+
+    def _band(
+        self,
+        places: list[Place],
+        radius: float,
+        fills: list[Colour],
+        members: set[int],
+        without: Set[int] = frozenset(),
+    ) -> list[Shape]:
+        """A disc on each member and a strip along each bond between two of them.
+
+        What lies wholly in ``without`` is left out, since it is painted over.
+        """
+        shapes: list[Shape] = [
+            Disc(places[atom], radius, fills[atom]) for atom in sorted(members - without)
+        ]
+        for ends in self.bonds:
+            if members.issuperset(ends) and not without >= set(ends):
+                begin, end = ends
+                shapes += _strips(places[begin], places[end], radius, fills[begin], fills[end])
+        return shapes
+
+    def _molecule(self, canvas: Any, chosen: list[int] | None) -> None:
+        canvas.SetLineWidth(1.7)
+        inside = set(chosen or range(self.mol.GetNumAtoms()))
+        atoms = {a: PLAIN if a in inside else DIMMED for a in range(self.mol.GetNumAtoms())}
+        bonds = {
+            number: PLAIN if inside.issuperset(ends) else DIMMED
+            for number, ends in enumerate(self.bonds)
+        }
+        canvas.DrawMolecule(
+            self.mol,
+            highlightAtoms=list(atoms),
+            highlightAtomColors=atoms,
+            highlightBonds=list(bonds),
+            highlightBondColors=bonds,
+        )
+
+
+def _strips(begin: Place, end: Place, radius: float, first: Colour, last: Colour) -> list[Strip]:
+    """From atom to atom, the colour changing between the two discs."""
+    if first == last:
+        return [Strip(begin, end, 2 * radius, first)]
+    # Each piece reaches to the far end and the next one covers it, so that no seam can show.
+    shares = [0.0, *(0.2 + 0.6 * step / STEPS for step in range(STEPS + 1))]
+    starts = [
+        Place(begin.x + (end.x - begin.x) * share, begin.y + (end.y - begin.y) * share)
+        for share in shares
+    ]
+    return [
+        Strip(start, end, 2 * radius, _blend(first, last, min(max(step - 0.5, 0) / STEPS, 1.0)))
+        for step, start in enumerate(starts[:-1])
+    ] + [Strip(starts[-1], end, 2 * radius, last)]
+
+
+def _blend(first: Colour, last: Colour, share: float) -> Colour:
+    red, green, blue = (a + (b - a) * share for a, b in zip(first, last, strict=True))
+    return red, green, blue
+
+
+def _legend(middle: float, has_scores: bool, has_choice: bool) -> list[Shape]:
+    shapes: list[Shape] = []
+    left = 14.0
+    if has_scores:
+        start, pieces, width = left + 56, 24, 4
+        shapes.append(Words(Place(left, middle), "score  0", PLAIN))
+        shapes.append(
+            Strip(Place(start - 1, middle), Place(start + pieces * width + 1, middle), 14, DIMMED)
+        )
+        for piece in range(pieces):
+            low, high = start + piece * width, start + (piece + 1) * width
+            colour = colour_of((piece + 0.5) / pieces)
+            shapes.append(Strip(Place(low, middle), Place(high, middle), 12, colour))
+        left = start + pieces * width
+        shapes.append(Words(Place(left + 7, middle), "1", PLAIN))
+        left += 34
+    if has_choice:
+        shapes.append(Disc(Place(left + 8, middle), 8, OUTLINE))
+        shapes.append(Disc(Place(left + 8, middle), 5.5, WHITE))
+        shapes.append(Words(Place(left + 25, middle), "outlined: chosen atoms", PLAIN))
+    return shapes
+
+
+def _describe(mol: Mol, chosen: list[int] | None) -> str:
+    about = f"Molecule {Chem.MolToSmiles(mol)}"
+    if chosen is None:
+        return about
+    return f"{about}; {len(chosen)} of {mol.GetNumAtoms()} atoms chosen"
+
+
+def _titled(svg: str, title: str) -> str:
+    """Without the XML declaration, which HTML does not allow inside; with a text to read out."""
+    body = svg[svg.index("<svg") :]
+    head, rest = body.split(">", 1)
+    return f"{head} role='img'>\n<title>{escape(title)}</title>{rest}"

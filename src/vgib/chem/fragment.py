@@ -1,0 +1,155 @@
+"""A set of atoms as a molecule of its own: sanitised, connected, with attachment points."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import TypeAlias
+
+import numpy as np
+from rdkit import Chem, rdBase
+from rdkit.Chem import rdqueries
+
+from vgib.chem.mol import Mol, as_mol
+from vgib.errors import InputError
+
+_BOND_TYPES = {
+    1: Chem.BondType.SINGLE,
+    2: Chem.BondType.DOUBLE,
+    3: Chem.BondType.TRIPLE,
+}
+_Cut: TypeAlias = tuple[int, int, float]
+
+_CENTRE = rdqueries.HasChiralTagQueryAtom()
+_ALKENE = Chem.MolFromSmarts("[C,N]=[C,N]")
+
+
+@dataclass(frozen=True)
+class Fragment:
+    """Part of a molecule.
+
+    Attributes:
+        atoms: The chosen atoms of the parent, ascending.
+        smiles: Canonical, with ``*`` where bonds were cut; ``""`` if not valid.
+        capped_smiles: Canonical, with hydrogen where bonds were cut: what an oracle judges.
+        atom_map: For each atom of ``smiles`` in its order, the atom of the parent; -1 for a ``*``.
+        attachments: The cut bonds as (chosen atom, atom left out) of the parent.
+        valid: Whether the atoms make a connected molecule that RDKit can sanitise.
+        reason: Why not, else ``None``.
+    """
+
+    atoms: tuple[int, ...]
+    smiles: str
+    capped_smiles: str
+    atom_map: tuple[int, ...]
+    attachments: tuple[tuple[int, int], ...]
+    valid: bool = True
+    reason: str | None = None
+
+
+def fragment(mol_or_smiles: Mol | str, atoms: Iterable[int], *, stereo: bool = True) -> Fragment:
+    """The fragment of a sanitised molecule that consists of ``atoms``.
+
+    Charges stay as they are; an atom at a cut loses its stereo mark and gets hydrogen (or ``*``)
+    for what was cut, also [nH] in aromatic rings. Where an aromatic or other multiple bond is cut,
+    the molecule is kekulised first, so that what is left of the ring becomes an ordinary chain.
+
+    Args:
+        stereo: whether the SMILES carry stereo marks and isotopes; without them it is faster.
+
+    Raises:
+        InputError: no atoms were given, or one that the molecule does not have.
+    """
+    mol = as_mol(mol_or_smiles)
+    chosen = tuple(sorted({int(atom) for atom in atoms}))
+    if not chosen:
+        raise InputError("no atoms were given; a fragment needs at least one")
+    if chosen[0] < 0 or chosen[-1] >= mol.GetNumAtoms():
+        wrong = chosen[0] if chosen[0] < 0 else chosen[-1]
+        raise InputError(
+            f"there is no atom {wrong}; the molecule has atoms 0 to {mol.GetNumAtoms() - 1}"
+        )
+    with rdBase.BlockLogs():
+        cuts = _cuts(mol, chosen)
+        attachments = tuple((inner, outer) for inner, outer, _ in cuts)
+        try:
+            is_clean = _is_clean(mol, cuts)
+            if not is_clean:
+                mol = Chem.Mol(mol)
+                Chem.Kekulize(mol, clearAromaticFlags=True)
+                cuts = _cuts(mol, chosen, force=True)
+            capped = _capped(mol, chosen, cuts, is_clean)
+            parts = len(Chem.GetMolFrags(capped))
+            if parts > 1:
+                raise InputError(f"the atoms form {parts} separate parts; choose one of them")
+            return _written(capped, chosen, cuts, attachments, is_clean, stereo)
+        except Chem.MolSanitizeException as error:
+            return Fragment(chosen, "", "", (), attachments, False, f"not a molecule: {error}")
+        except InputError as error:
+            return Fragment(chosen, "", "", (), attachments, False, str(error))
+
+
+def _cuts(mol: Mol, chosen: tuple[int, ...], force: bool = False) -> list[_Cut]:
+    """The bonds that leave the set: (chosen atom, atom left out, bond order)."""
+    orders = Chem.GetAdjacencyMatrix(mol, useBO=True, force=force)[list(chosen)]
+    orders[:, chosen] = 0
+    rows, outer = np.nonzero(orders)
+    return [
+        (chosen[row], other, order)
+        for row, other, order in zip(
+            rows.tolist(), outer.tolist(), orders[rows, outer].tolist(), strict=True
+        )
+    ]
+
+
+def _is_clean(mol: Mol, cuts: list[_Cut]) -> bool:
+    """Whether only single bonds outside rings are cut."""
+    return all(
+        order == 1 and not mol.GetBondBetweenAtoms(inner, outer).IsInRing()
+        for inner, outer, order in cuts
+    )
+
+
+def _capped(mol: Mol, chosen: tuple[int, ...], cuts: list[_Cut], is_clean: bool) -> Mol:
+    part = Chem.RWMol(mol)
+    for inner, _, order in cuts:
+        atom = part.GetAtomWithIdx(inner)
+        atom.SetNumExplicitHs(atom.GetNumExplicitHs() + int(order))
+        atom.SetChiralTag(Chem.ChiralType.CHI_UNSPECIFIED)
+    part.BeginBatchEdit()
+    for outer in set(range(mol.GetNumAtoms())).difference(chosen):
+        part.RemoveAtom(outer)
+    part.CommitBatchEdit()
+    _perceive(part, is_clean)
+    return part
+
+
+def _perceive(part: Mol, is_clean: bool) -> None:
+    """Rings that were left whole stay what they were; only else there is something to perceive."""
+    if is_clean:
+        part.UpdatePropertyCache()
+    else:
+        Chem.SanitizeMol(part)
+
+
+def _written(
+    part: Mol,
+    chosen: tuple[int, ...],
+    cuts: list[_Cut],
+    attachments: tuple[tuple[int, int], ...],
+    is_clean: bool,
+    stereo: bool,
+) -> Fragment:
+    if stereo and (len(part.GetAtomsMatchingQuery(_CENTRE)) or part.HasSubstructMatch(_ALKENE)):
+        # Centres away from the cuts may have lost what made them asymmetric.
+        Chem.AssignStereochemistry(part, cleanIt=True, force=True)
+    capped_smiles = Chem.MolToSmiles(part, isomericSmiles=stereo)
+    place = {atom: index for index, atom in enumerate(chosen)}
+    for inner, _, order in cuts:
+        atom = part.GetAtomWithIdx(place[inner])
+        atom.SetNumExplicitHs(max(0, atom.GetNumExplicitHs() - int(order)))
+        part.AddBond(place[inner], part.AddAtom(Chem.Atom(0)), _BOND_TYPES[int(order)])
+    if cuts:
+        _perceive(part, is_clean)
+    smiles = Chem.MolToSmiles(part, isomericSmiles=stereo) if cuts else capped_smiles
+    written = part.GetProp("_smilesAtomOutputOrder").strip("[],").split(",")
+    atom_map = tuple(chosen[index] if index < len(chosen) else -1 for index in map(int, written))
+    return Fragment(chosen, smiles, capped_smiles, atom_map, attachments)

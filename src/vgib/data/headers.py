@@ -27,7 +27,10 @@ def structure_column(table: Table, asked: Column | None) -> tuple[str, Iterator[
         InputError: there is none, or several may be meant.
     """
     if asked is not None:
-        return named_column(table, asked), table.records
+        name = named_column(table, asked)
+        if isinstance(asked, int):
+            _refuse_data_as_header(table, [name])
+        return name, table.records
     if table.columns is None:
         return MOLBLOCK if table.format == "sdf" else "0", table.records
     named = [c for c in table.columns if re.sub("[^a-z]", "", c.lower()) in SMILES_NAMES]
@@ -36,16 +39,21 @@ def structure_column(table: Table, asked: Column | None) -> tuple[str, Iterator[
         return (exact or named)[0], table.records
     sample = list(islice(table.records, SAMPLE))
     found = named or [column for column in table.columns if _holds_smiles(column, sample)]
+    _refuse_data_as_header(table, found or table.columns)
     if len(found) == 1:
         return found[0], chain(sample, table.records)
-    if not found and any(_is_molecule(column) for column in table.columns):
+    listed = ", ".join(map(repr, found or table.columns))
+    what = "several columns may hold the SMILES" if found else "no column holds SMILES"
+    raise InputError(f"{table.name}: {what}; name one with smiles_column. Columns: {listed}")
+
+
+def _refuse_data_as_header(table: Table, columns: list[str]) -> None:
+    """A first row that is taken for a header would be lost without a word."""
+    if table.columns and any(_is_molecule(column) for column in columns):
         raise InputError(
             f"{table.name}: the first line looks like data; add a header line, "
             "for instance 'smiles,value'"
         )
-    listed = ", ".join(map(repr, found or table.columns))
-    what = "several columns may hold the SMILES" if found else "no column holds SMILES"
-    raise InputError(f"{table.name}: {what}; name one with smiles_column. Columns: {listed}")
 
 
 def _holds_smiles(column: str, sample: list[Record]) -> bool:

@@ -1,0 +1,62 @@
+import numpy as np
+import pytest
+from rdkit import Chem
+
+from vgib.chem.blocks import blocks_of, indivisible_blocks, ring_bonds
+from vgib.chem.mol import encode, parse
+from vgib.data.molecules import load_drugs
+
+DRUGS = load_drugs()["smiles"].tolist()
+
+
+def slow_blocks(mol):
+    """Atoms joined by ring bonds or multiple bonds, by merging labels bond by bond."""
+    label = list(range(mol.GetNumAtoms()))
+    for bond in mol.GetBonds():
+        if bond.IsInRing() or bond.GetBondType() != Chem.BondType.SINGLE:
+            keep, drop = sorted((label[bond.GetBeginAtomIdx()], label[bond.GetEndAtomIdx()]))
+            label = [keep if value == drop else value for value in label]
+    numbers = {value: number for number, value in enumerate(dict.fromkeys(label))}
+    return [numbers[value] for value in label]
+
+
+def test_ring_bonds_are_those_that_rdkit_finds():
+    mols = [parse(text).mol for text in DRUGS]
+    arrays = encode(mols)
+    expected = []
+    for mol in mols:
+        for atom in mol.GetAtoms():
+            bonds = {b.GetOtherAtomIdx(atom.GetIdx()): b.IsInRing() for b in atom.GetBonds()}
+            expected += [bonds[other] for other in sorted(bonds)]
+    assert ring_bonds(arrays).tolist() == expected
+
+
+def test_blocks_of_a_batch_equal_a_slow_merge():
+    mols = [parse(text).mol for text in DRUGS]
+    arrays = encode(mols, "element")
+    expected = [block for mol in mols for block in slow_blocks(mol)]
+    assert blocks_of(arrays, arrays.bonds).tolist() == expected
+
+
+@pytest.mark.parametrize(
+    ("smiles", "blocks"),
+    [
+        ("C", [0]),
+        ("CCO", [0, 1, 2]),
+        ("CC(=O)O", [0, 1, 1, 2]),
+        ("CC#N", [0, 1, 1]),
+        ("c1ccc2ccccc2c1", [0] * 10),
+        ("c1ccccc1-c1ccccc1", [0] * 6 + [1] * 6),
+        ("C=C1CCC1", [0] * 5),
+        ("C1CC12CC2", [0] * 5),
+        ("C=CC=C", [0, 0, 1, 1]),
+    ],
+)
+def test_rings_and_multiple_bonds_stay_whole(smiles, blocks):
+    assert indivisible_blocks(smiles).tolist() == blocks
+
+
+def test_no_molecules_have_no_blocks():
+    arrays = encode([])
+    assert blocks_of(arrays, arrays.bonds).tolist() == []
+    assert ring_bonds(arrays).dtype == np.bool_

@@ -134,13 +134,16 @@ class Gate(nn.Module):
         return logits.squeeze(-1)
 
 
-def hard_keep(scores: Tensor, graphs: Segments) -> Tensor:
-    """The selection of Sec. 5.1: scores of at least one half, else the best of its graph."""
-    keep = scores >= 0.5
+def hard_keep(scores: Tensor, graphs: Segments, tie: float = 1e-5) -> Tensor:
+    """The selection of Sec. 5.1: scores of at least one half, else the best of its graph.
+
+    Nodes that fall short of the best by no more than ``tie`` are the best too: the scores of
+    interchangeable nodes differ by rounding, which depends on what else is in the batch.
+    """
     best = graphs.max(scores)
     # Where even the best falls short, the bar comes down to it.
-    bar = best.clamp(max=0.5)[graphs.batch]
-    return keep | (scores >= bar)
+    bar = torch.where(best < 0.5, best - tie, 0.5)[graphs.batch]
+    return scores >= bar
 
 
 def connectivity(p: Tensor, adj: Adjacency, graphs: Segments, row_floor: float = 1e-6) -> Tensor:

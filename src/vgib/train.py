@@ -259,12 +259,13 @@ class _State:
         try:
             with safe_open(path, framework="pt") as file:
                 about = json.loads(file.metadata()["about"])
+                settings = about["settings"]
                 tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
         except (SafetensorError, OSError, KeyError, TypeError, json.JSONDecodeError) as error:
             raise FileFormatError(
                 f"{str(path)!r} is not a usable checkpoint ({error}); delete it to start again"
             ) from None
-        changed = _differences(about["settings"], self.settings.model_dump())
+        changed = _differences(settings, self.settings.model_dump())
         if changed:
             raise InputError(
                 f"{str(path)!r} was made with other settings ({changed}); "

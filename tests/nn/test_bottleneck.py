@@ -319,8 +319,17 @@ def test_no_graph_is_left_without_a_kept_node(values: list[list[float]]) -> None
     graphs = Segments(torch.tensor([0, *map(len, values)]).cumsum(0).int())
     kept = hard_keep(torch.tensor([v for graph in values for v in graph]), graphs)
     for mask, graph in zip(kept.split([len(v) for v in values]), values, strict=True):
-        best = max(graph)
-        assert mask.tolist() == [v >= 0.5 or v == best for v in graph]
+        # Single precision, as the scores have it.
+        scores = torch.tensor(graph)
+        bar = 0.5 if scores.max() >= 0.5 else scores.max() - 1e-5
+        assert mask.tolist() == (scores >= bar).tolist()
+        assert mask.any()
+
+
+def test_nodes_that_differ_by_rounding_are_kept_or_dropped_together() -> None:
+    graphs = Segments(torch.tensor([0, 3]).int())
+    scores = torch.tensor([0.4, 0.4 - 3e-8, 0.3])
+    assert hard_keep(scores, graphs).tolist() == [True, True, False]
 
 
 # ---- connectivity ------------------------------------------------------------------------------

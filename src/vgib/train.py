@@ -109,7 +109,7 @@ def train(
             record["seconds"] = perf_counter() - started
             state.finish_epoch(record)
             if on_epoch is not None:
-                on_epoch(record)
+                on_epoch(state.history.epochs[-1])
             if checkpoint is not None and monotonic() - written >= checkpoint_seconds:
                 state.save(checkpoint)
                 written = monotonic()

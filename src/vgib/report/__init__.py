@@ -1,0 +1,1 @@
+"""Records and results to pages, tables and pictures; never imports torch."""

@@ -1,0 +1,67 @@
+"""A plain graph as an SVG picture, in the colours of the molecules."""
+
+from collections.abc import Iterable, Sequence
+from html import escape
+
+import networkx as nx
+import numpy as np
+
+from vgib.chem.draw import DIMMED, OUTLINE, colour_of
+from vgib.chem.shapes import Colour
+
+MARGIN = 22
+RADIUS = 9.0
+
+
+def draw_graph(
+    edges: Iterable[tuple[int, int]],
+    scores: Sequence[float],
+    selected: Iterable[int] = (),
+    *,
+    size: tuple[int, int] = (300, 240),
+    title: str = "",
+    seed: int = 0,
+) -> str:
+    """Nodes filled by score, the chosen ones with a thick outline, their edges drawn strongly."""
+    chosen = set(selected)
+    graph = nx.Graph()
+    graph.add_nodes_from(range(len(scores)))
+    graph.add_edges_from(edges)
+    places = _places(graph, size, seed)
+    shapes = []
+    for a, b in graph.edges:
+        inside = a in chosen and b in chosen
+        (x1, y1), (x2, y2) = places[a], places[b]
+        shapes.append(
+            f'<line x1="{x1:.1f}" y1="{y1:.1f}" x2="{x2:.1f}" y2="{y2:.1f}" '
+            f'stroke="{_hex(OUTLINE if inside else DIMMED)}" '
+            f'stroke-width="{3 if inside else 1.2}"/>'
+        )
+    for node, (x, y) in places.items():
+        is_chosen = node in chosen
+        shapes.append(
+            f'<circle cx="{x:.1f}" cy="{y:.1f}" r="{RADIUS if is_chosen else RADIUS - 2}" '
+            f'fill="{_hex(colour_of(scores[node]))}" '
+            f'stroke="{_hex(OUTLINE if is_chosen else DIMMED)}" '
+            f'stroke-width="{3 if is_chosen else 1}"/>'
+        )
+    width, height = size
+    name = escape(title or f"graph with nodes {sorted(chosen)} chosen")
+    return (
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" width="{width}" '
+        f'height="{height}" role="img"><title>{name}</title>{"".join(shapes)}</svg>'
+    )
+
+
+def _places(graph: nx.Graph, size: tuple[int, int], seed: int) -> dict[int, tuple[float, float]]:
+    """A spring layout that fills the picture."""
+    raw = nx.spring_layout(graph, seed=seed, iterations=300, k=1.4 / max(len(graph), 1) ** 0.5)
+    points = np.array([raw[node] for node in graph.nodes])
+    spread = np.maximum(np.ptp(points, axis=0), 1e-9)
+    room = np.array(size) - 2 * MARGIN
+    fitted = MARGIN + (points - points.min(axis=0)) / spread * room
+    return {node: (x, y) for node, (x, y) in zip(graph.nodes, fitted.tolist(), strict=True)}
+
+
+def _hex(colour: Colour) -> str:
+    return "#" + "".join(f"{round(255 * channel):02x}" for channel in colour)

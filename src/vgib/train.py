@@ -5,6 +5,7 @@ import logging
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from math import isfinite
 from pathlib import Path
 from time import monotonic, perf_counter
 from typing import Any
@@ -99,13 +100,13 @@ def train(
                     sums[name] = sums.get(name, 0.0) + term.detach() * batch.num_graphs
             count = len(graphs) if index is None else len(index)
             record = {name: float(total) / count for name, total in sums.items()}
-            if not all(torch.isfinite(total) for total in sums.values()):
-                raise DivergedError(
-                    f"training diverged in epoch {epoch + 1}: {record}; lower lr "
-                    f"(now {settings.lr}) or set clip=1.0"
-                )
             if val is not None:
                 record["val_loss"] = validation_loss(net, val, device=device)
+            if not all(isfinite(value) for value in record.values()):
+                raise DivergedError(
+                    f"training diverged in epoch {epoch + 1}: {record}; lower lr "
+                    f"(now {settings.lr}), set clip=1.0, or look for NaN in features and labels"
+                )
             record["seconds"] = perf_counter() - started
             state.finish_epoch(record)
             if on_epoch is not None:

@@ -186,6 +186,12 @@ class Wrapped(nn.Module):
         """The module's output as the only state."""
         plain = edge_index.edge_index if isinstance(edge_index, Adjacency) else edge_index
         if isinstance(edge_index, Adjacency) and edge_index.weight is not None:
+            # PyG's own models ignore weights that their layers do not take.
+            if not getattr(self.module, "supports_edge_weight", True):
+                raise InputError(
+                    f"{type(self.module).__name__} takes no edge weights, which this bottleneck "
+                    "puts on the messages; use 'gat', 'gcn', 'gin' or 'sage' by name"
+                )
             return (self.module(x, plain, edge_weight=edge_index.weight),)
         return (self.module(x, plain),)
 

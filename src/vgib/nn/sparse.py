@@ -15,6 +15,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from vgib.errors import InputError
+
 with warnings.catch_warnings():
     # torch announces once per process that CSR tensors are in beta; say it here, to nobody.
     warnings.simplefilter("ignore")
@@ -210,6 +212,8 @@ class Segments:
     @classmethod
     def from_batch(cls, batch: Tensor, num_graphs: int | None = None) -> "Segments":
         """From PyG's sorted ``batch`` vector."""
+        if (batch.diff() < 0).any():
+            raise InputError("the batch vector must be sorted: the nodes of a graph stand together")
         known = num_graphs if num_graphs is not None else int(batch.max()) + 1 if len(batch) else 0
         return cls(_pointers(torch.bincount(batch, minlength=known)))
 

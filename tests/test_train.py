@@ -148,6 +148,17 @@ def test_training_on_an_index_is_training_on_these_graphs() -> None:
     assert by_index.curve("loss") == by_part.curve("loss")
 
 
+def test_every_epoch_is_announced_to_the_bottleneck(tmp_path: Path) -> None:
+    path = tmp_path / "run.checkpoint"
+    told: list[int] = []
+    for epochs in (2, 4):  # the second goes on where the first ended
+        net = make_net()
+        net.bottleneck.start_epoch = told.append
+        settings = Training(epochs=epochs, batch_size=60)
+        train(net, GRAPHS, settings=settings, checkpoint=path)
+    assert told == [0, 1, 2, 3]
+
+
 # ---- selection ---------------------------------------------------------------------------------
 
 
@@ -307,6 +318,12 @@ def test_a_diverged_run_says_what_to_do_and_saves_nothing(
     if path.exists():
         saved = safetensors.torch.load_file(path)
         assert all(t.isfinite().all() for n, t in saved.items() if n.startswith("net."))
+
+
+def test_a_validation_loss_that_is_no_number_ends_the_run() -> None:
+    val = replace(VALIDATION, x=VALIDATION.x * float("nan"))
+    with pytest.raises(DivergedError, match="'val_loss': nan"):
+        train(make_net(), GRAPHS, val=val, settings=Training(epochs=2))
 
 
 # ---- checkpoints -------------------------------------------------------------------------------

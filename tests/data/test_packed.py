@@ -194,6 +194,21 @@ def test_of_duplicate_edges_the_first_stays_and_self_loops_go() -> None:
     assert found.edge_truth.tolist() == [value > 15 for value in found.edge_attr.tolist()]
 
 
+def test_of_many_duplicates_the_first_stays() -> None:
+    generator = torch.Generator().manual_seed(0)
+    edges = torch.randint(3, (2, 5000), generator=generator)
+    graphs = PackedGraphs.from_edges(
+        torch.ones(3, 1), edges, torch.tensor([0, 3]), edge_attr=torch.arange(5000)
+    )
+    first: dict[tuple[int, int], int] = {}
+    for number, (a, b) in enumerate(edges.T.tolist()):
+        if a != b:
+            first.setdefault((a, b), number)
+    found = graphs.to_data(0)
+    pairs = map(tuple, found.edge_index.T.tolist())
+    assert dict(zip(pairs, found.edge_attr.tolist(), strict=True)) == first
+
+
 def test_an_edge_across_two_graphs_is_refused() -> None:
     with pytest.raises(InputError, match="joins nodes of two graphs"):
         PackedGraphs.from_edges(

@@ -128,6 +128,16 @@ def test_a_lone_graph_of_one_node_has_a_finite_loss_and_gradient(case: str, read
 
 @every_case
 @every_readout
+def test_a_graph_without_nodes_has_a_finite_loss_and_gradient(case: str, readout: str) -> None:
+    mask = torch.ones(ORDINARY.num_nodes, dtype=torch.bool)
+    mask[:5] = False
+    graphs = ORDINARY.induced(mask)
+    assert graphs.sizes[0] == 0
+    assert_finite_loss_and_gradients(make_net(case, readout), graphs)
+
+
+@every_case
+@every_readout
 @pytest.mark.parametrize("shift", [-1e4, 1e4])
 def test_saturated_gates_have_finite_losses_and_gradients(
     case: str, readout: str, shift: float

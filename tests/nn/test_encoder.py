@@ -206,6 +206,15 @@ def test_message_weights_reach_a_pyg_model_that_takes_them() -> None:
     assert torch.allclose(Wrapped(theirs)(x, adj), theirs(x, edges, edge_weight=weight))
 
 
+@pytest.mark.parametrize("model", [pyg.GraphSAGE, pyg.GIN, pyg.GAT])
+def test_message_weights_that_a_pyg_model_would_ignore_are_refused(model: type[nn.Module]) -> None:
+    x, edges = random_graph()
+    wrapped = Wrapped(model(4, hidden_channels=6, num_layers=2).double())
+    adj = Adjacency.from_edge_index(edges, len(x), torch.ones(edges.shape[1], dtype=torch.float64))
+    with pytest.raises(InputError, match=f"{model.__name__} takes no edge weights"):
+        wrapped(x, adj)
+
+
 class Plain(nn.Module):
     def __init__(self) -> None:
         super().__init__()

@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from torch import Tensor
 from torch.autograd import gradcheck, gradgradcheck
 
+from vgib.errors import InputError
 from vgib.nn import sparse
 from vgib.nn.sparse import Adjacency, Csr, Segments, edge_dot, product
 
@@ -297,6 +298,11 @@ def test_a_batch_vector_and_pointers_say_the_same(sizes: list[int]) -> None:
     assert graphs.sizes.flatten().tolist() == [max(size, 1) for size in sizes]
     again = Segments.from_batch(graphs.batch, num_graphs=len(sizes))
     assert torch.equal(again.ptr, graphs.ptr)
+
+
+def test_a_batch_vector_that_is_not_sorted_is_refused() -> None:
+    with pytest.raises(InputError, match="must be sorted"):
+        Segments.from_batch(torch.tensor([0, 1, 0]))
 
 
 def test_without_a_count_the_last_node_names_the_last_graph() -> None:

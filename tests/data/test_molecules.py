@@ -6,6 +6,7 @@ import pytest
 import torch
 from rdkit import Chem
 
+from vgib.chem.fragment import fragment
 from vgib.chem.vocabulary import PAPER, RICH
 from vgib.data.molecules import from_smiles, iter_molecules, load_drugs, read_molecules
 from vgib.errors import FileFormatError, InputError, UnknownNameError
@@ -80,6 +81,13 @@ class TestSmiles:
         assert "largest of 2 components" in found.notes[0].message
         strict = from_smiles(["CC(=O)[O-].[Na+]", "C"], mixtures="error")
         assert strict.rejected[0].line == 1 and len(strict) == 1
+
+    def test_kept_molecules_give_the_same_fragments_as_their_smiles(self):
+        found = from_smiles(load_drugs()["smiles"], keep_mols=True)
+        assert from_smiles(["C"]).mols is None
+        for mol, smiles in zip(found.mols, found.graphs.ids, strict=True):
+            atoms = range(mol.GetNumAtoms() // 2 + 1)
+            assert fragment(mol, atoms) == fragment(smiles, atoms)
 
     def test_one_text_is_one_molecule(self):
         assert from_smiles("CCO").graphs.ids == ("CCO",)

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from multiprocessing import get_context
 from typing import TypeVar
 
-from vgib.chem.mol import MAX_ATOMS, Mixtures, MolArrays, encode, parse, smiles_of_molblock
+from vgib.chem.mol import MAX_ATOMS, Mixtures, Mol, MolArrays, encode, parse, smiles_of_molblock
 from vgib.errors import InputError
 
 logger = logging.getLogger(__name__)
@@ -26,12 +26,14 @@ class Reading:
         mixtures: Whether the ``"largest"`` component is kept or a mixture is an ``"error"``.
         max_atoms: The largest number of heavy atoms that is accepted.
         is_molblock: Whether the texts are mol blocks and not SMILES.
+        keep_mols: Whether the RDKit molecules are handed out as well, for fragments and pictures.
     """
 
     features: str = "rich"
     mixtures: Mixtures = "largest"
     max_atoms: int = MAX_ATOMS
     is_molblock: bool = False
+    keep_mols: bool = False
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,6 +46,7 @@ class Readings:
         kept: The position of each of them among the texts.
         refused: Position and reason of each other text.
         notes: Position and remark where something was changed.
+        mols: The molecules themselves, if they are kept, else empty.
     """
 
     arrays: MolArrays
@@ -51,6 +54,7 @@ class Readings:
     kept: list[int]
     refused: list[tuple[int, str]]
     notes: list[tuple[int, str]]
+    mols: list[Mol]
 
 
 def read(texts: Sequence[str], how: Reading) -> Readings:
@@ -70,7 +74,9 @@ def read(texts: Sequence[str], how: Reading) -> Readings:
         kept.append(position)
         if parsed.note:
             notes.append((position, parsed.note))
-    return Readings(encode(mols, how.features), smiles, kept, refused, notes)
+    return Readings(
+        encode(mols, how.features), smiles, kept, refused, notes, mols if how.keep_mols else []
+    )
 
 
 def read_chunks(

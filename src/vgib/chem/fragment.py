@@ -4,7 +4,6 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TypeAlias
 
-import numpy as np
 from rdkit import Chem, rdBase
 from rdkit.Chem import rdqueries
 
@@ -45,7 +44,13 @@ class Fragment:
     reason: str | None = None
 
 
-def fragment(mol_or_smiles: Mol | str, atoms: Iterable[int], *, stereo: bool = True) -> Fragment:
+def fragment(
+    mol_or_smiles: Mol | str,
+    atoms: Iterable[int],
+    *,
+    stereo: bool = True,
+    capped: bool = True,
+) -> Fragment:
     """The fragment of a sanitised molecule that consists of ``atoms``.
 
     Charges stay as they are; an atom at a cut loses its stereo mark and gets hydrogen (or ``*``)
@@ -53,7 +58,8 @@ def fragment(mol_or_smiles: Mol | str, atoms: Iterable[int], *, stereo: bool = T
     the molecule is kekulised first, so that what is left of the ring becomes an ordinary chain.
 
     Args:
-        stereo: whether the SMILES carry stereo marks and isotopes; without them it is faster.
+        stereo: whether the SMILES carry stereo marks and isotopes.
+        capped: whether ``capped_smiles`` is made as well; without it (then ``""``) much faster.
 
     Raises:
         InputError: no atoms were given, or one that the molecule does not have.
@@ -71,32 +77,49 @@ def fragment(mol_or_smiles: Mol | str, atoms: Iterable[int], *, stereo: bool = T
         cuts = _cuts(mol, chosen)
         attachments = tuple((inner, outer) for inner, outer, _ in cuts)
         try:
-            is_clean = _is_clean(mol, cuts)
-            if not is_clean:
-                mol = Chem.Mol(mol)
-                Chem.Kekulize(mol, clearAromaticFlags=True)
-                cuts = _cuts(mol, chosen, force=True)
-            capped = _capped(mol, chosen, cuts, is_clean)
-            parts = len(Chem.GetMolFrags(capped))
-            if parts > 1:
-                raise InputError(f"the atoms form {parts} separate parts; choose one of them")
-            return _written(capped, chosen, cuts, attachments, is_clean, stereo)
+            smiles, atom_map, capped_smiles = _written(mol, chosen, cuts, stereo, capped)
         except Chem.MolSanitizeException as error:
             return Fragment(chosen, "", "", (), attachments, False, f"not a molecule: {error}")
-        except InputError as error:
+        except _SeparateParts as error:
             return Fragment(chosen, "", "", (), attachments, False, str(error))
+    return Fragment(chosen, smiles, capped_smiles, atom_map, attachments)
+
+
+class _SeparateParts(Exception):
+    pass
+
+
+def _written(
+    mol: Mol, chosen: tuple[int, ...], cuts: list[_Cut], stereo: bool, capped: bool
+) -> tuple[str, tuple[int, ...], str]:
+    """The open SMILES, its atom map, and the capped SMILES."""
+    is_clean = _is_clean(mol, cuts)
+    if not is_clean:
+        mol = Chem.Mol(mol)
+        Chem.Kekulize(mol, clearAromaticFlags=True)
+        cuts = _cuts(mol, chosen, force=True)
+    part = _part(mol, chosen, cuts, is_clean, stereo, is_open=True)
+    count = len(Chem.GetMolFrags(part))
+    if count > 1:
+        raise _SeparateParts(f"the atoms form {count} separate parts; choose one of them")
+    smiles = Chem.MolToSmiles(part, isomericSmiles=stereo)
+    order = part.GetProp("_smilesAtomOutputOrder").strip("[],").split(",")
+    atom_map = tuple(chosen[index] if index < len(chosen) else -1 for index in map(int, order))
+    if not capped or not cuts:
+        return smiles, atom_map, smiles if capped else ""
+    part = _part(mol, chosen, cuts, is_clean, stereo, is_open=False)
+    return smiles, atom_map, Chem.MolToSmiles(part, isomericSmiles=stereo)
 
 
 def _cuts(mol: Mol, chosen: tuple[int, ...], force: bool = False) -> list[_Cut]:
     """The bonds that leave the set: (chosen atom, atom left out, bond order)."""
-    orders = Chem.GetAdjacencyMatrix(mol, useBO=True, force=force)[list(chosen)]
-    orders[:, chosen] = 0
-    rows, outer = np.nonzero(orders)
+    orders = Chem.GetAdjacencyMatrix(mol, useBO=True, force=force).tolist()
+    outside = sorted(set(range(len(orders))).difference(chosen))
     return [
-        (chosen[row], other, order)
-        for row, other, order in zip(
-            rows.tolist(), outer.tolist(), orders[rows, outer].tolist(), strict=True
-        )
+        (inner, outer, orders[inner][outer])
+        for inner in chosen
+        for outer in outside
+        if orders[inner][outer]
     ]
 
 
@@ -108,48 +131,32 @@ def _is_clean(mol: Mol, cuts: list[_Cut]) -> bool:
     )
 
 
-def _capped(mol: Mol, chosen: tuple[int, ...], cuts: list[_Cut], is_clean: bool) -> Mol:
+def _part(
+    mol: Mol,
+    chosen: tuple[int, ...],
+    cuts: list[_Cut],
+    is_clean: bool,
+    stereo: bool,
+    is_open: bool,
+) -> Mol:
+    """The chosen atoms, then, if the part is open, a dummy atom for each cut."""
     part = Chem.RWMol(mol)
     for inner, _, order in cuts:
         atom = part.GetAtomWithIdx(inner)
-        atom.SetNumExplicitHs(atom.GetNumExplicitHs() + int(order))
         atom.SetChiralTag(Chem.ChiralType.CHI_UNSPECIFIED)
+        if is_open:
+            part.AddBond(inner, part.AddAtom(Chem.Atom(0)), _BOND_TYPES[int(order)])
+        else:
+            atom.SetNumExplicitHs(atom.GetNumExplicitHs() + int(order))
     part.BeginBatchEdit()
     for outer in set(range(mol.GetNumAtoms())).difference(chosen):
         part.RemoveAtom(outer)
     part.CommitBatchEdit()
-    _perceive(part, is_clean)
-    return part
-
-
-def _perceive(part: Mol, is_clean: bool) -> None:
-    """Rings that were left whole stay what they were; only else there is something to perceive."""
     if is_clean:
-        part.UpdatePropertyCache()
+        part.UpdatePropertyCache()  # rings that were left whole stay what they were
     else:
         Chem.SanitizeMol(part)
-
-
-def _written(
-    part: Mol,
-    chosen: tuple[int, ...],
-    cuts: list[_Cut],
-    attachments: tuple[tuple[int, int], ...],
-    is_clean: bool,
-    stereo: bool,
-) -> Fragment:
     if stereo and (len(part.GetAtomsMatchingQuery(_CENTRE)) or part.HasSubstructMatch(_ALKENE)):
         # Centres away from the cuts may have lost what made them asymmetric.
         Chem.AssignStereochemistry(part, cleanIt=True, force=True)
-    capped_smiles = Chem.MolToSmiles(part, isomericSmiles=stereo)
-    place = {atom: index for index, atom in enumerate(chosen)}
-    for inner, _, order in cuts:
-        atom = part.GetAtomWithIdx(place[inner])
-        atom.SetNumExplicitHs(max(0, atom.GetNumExplicitHs() - int(order)))
-        part.AddBond(place[inner], part.AddAtom(Chem.Atom(0)), _BOND_TYPES[int(order)])
-    if cuts:
-        _perceive(part, is_clean)
-    smiles = Chem.MolToSmiles(part, isomericSmiles=stereo) if cuts else capped_smiles
-    written = part.GetProp("_smilesAtomOutputOrder").strip("[],").split(",")
-    atom_map = tuple(chosen[index] if index < len(chosen) else -1 for index in map(int, written))
-    return Fragment(chosen, smiles, capped_smiles, atom_map, attachments)
+    return part

@@ -15,7 +15,7 @@ import numpy.typing as npt
 import torch
 
 from vgib.chem.batch import Reading, Readings, read_chunks
-from vgib.chem.mol import MAX_ATOMS, Mixtures
+from vgib.chem.mol import MAX_ATOMS, Mixtures, Mol
 from vgib.chem.vocabulary import vocabulary
 from vgib.data.headers import Column, named_column, structure_column
 from vgib.data.packed import PackedGraphs
@@ -59,6 +59,8 @@ class Molecules:
         notes: Every line of which only a part was used.
         rows: ``int64 [graphs]``; the number of each graph's row in the source, from 0.
         names: The cells of ``id_column``, if one was asked for.
+        mols: The RDKit molecules, if they were to be kept: as good for
+            :func:`vgib.chem.fragment.fragment` as the SMILES, without reading it again.
     """
 
     graphs: PackedGraphs
@@ -66,6 +68,7 @@ class Molecules:
     notes: tuple[Note, ...]
     rows: npt.NDArray[np.int64]
     names: tuple[str, ...] | None = None
+    mols: tuple[Mol, ...] | None = None
 
     def __len__(self) -> int:
         return len(self.graphs)
@@ -85,6 +88,7 @@ def from_smiles(
     mixtures: Mixtures = "largest",
     max_atoms: int = MAX_ATOMS,
     workers: int | None = None,
+    keep_mols: bool = False,
 ) -> Molecules:
     """Molecules from SMILES; ``y`` holds one class (integers) or one or several values for each.
 
@@ -108,7 +112,7 @@ def from_smiles(
         for line, (text, row) in enumerate(zip(texts, cells, strict=True), 1)
     )
     plan = _Plan(
-        Reading(features, mixtures, max_atoms),
+        Reading(features, mixtures, max_atoms, keep_mols=keep_mols),
         smiles="smiles",
         targets=targets,
         is_single=labels is None or labels.ndim == 1,
@@ -178,16 +182,19 @@ def iter_molecules(
     encoding: str = "utf-8",
     workers: int | None = None,
     chunk_size: int = CHUNK,
+    keep_mols: bool = False,
 ) -> Iterator[Molecules]:
     """The molecules of a file in chunks of at most ``chunk_size`` lines, in constant memory.
 
-    Arguments as for :func:`read_molecules`. A chunk of which no line can be used has no graphs.
+    Arguments as for :func:`read_molecules`; ``keep_mols`` hands out the RDKit molecules too, which
+    is meant for one process, since to move them between two costs more than to read them. A chunk
+    of which no line can be used has no graphs.
     """
     with open_table(source, format=format, encoding=encoding) as table:
         structure, records = structure_column(table, smiles_column)
         listed = [target] if isinstance(target, str | int) else list(target or [])
         plan = _Plan(
-            Reading(features, mixtures, max_atoms, is_molblock=structure == MOLBLOCK),
+            Reading(features, mixtures, max_atoms, structure == MOLBLOCK, keep_mols),
             smiles=structure,
             targets=[named_column(table, column) for column in listed],
             name=None if id_column is None else named_column(table, id_column),
@@ -276,6 +283,7 @@ class _Plan:
             tuple(notes),
             np.array([chunk.rows[position] for position in readings.kept], dtype=np.int64),
             None if self.name is None else tuple(r.fields.get(self.name, "") for r in records),
+            tuple(readings.mols) if self.reading.keep_mols else None,
         )
 
     def _targets(self, labels: list[list[float]]) -> torch.Tensor | None:
@@ -338,6 +346,7 @@ def _joined(chunks: Iterator[Molecules], name: str) -> Molecules:
         None
         if parts[0].names is None
         else tuple(name for part in parts for name in part.names or ()),
+        None if parts[0].mols is None else tuple(mol for part in parts for mol in part.mols or ()),
     )
 
 

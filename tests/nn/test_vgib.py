@@ -371,6 +371,8 @@ def test_later_batches_move_the_population_by_the_momentum() -> None:
     bottleneck(encoded_of(two, [50]))
     expected = 0.75 * one.mean(0) + 0.25 * two.mean(0)
     assert torch.allclose(bottleneck.population_mean, expected, atol=1e-5)
+    expected = 0.75 * one.var(0, correction=0) + 0.25 * two.var(0, correction=0)
+    assert torch.allclose(bottleneck.population_variance, expected, rtol=1e-4)
 
 
 def test_population_moments_are_saved_and_evaluation_leaves_them_alone() -> None:

@@ -107,7 +107,10 @@ def _written(
     atom_map = tuple(chosen[index] if index < len(chosen) else -1 for index in map(int, order))
     if not capped or not cuts:
         return smiles, atom_map, smiles if capped else ""
-    part = _part(mol, chosen, cuts, is_clean, stereo, is_open=False)
+    if is_clean:
+        _close(part, chosen, cuts, stereo)
+    else:
+        part = _part(mol, chosen, cuts, is_clean, stereo, is_open=False)
     return smiles, atom_map, Chem.MolToSmiles(part, isomericSmiles=stereo)
 
 
@@ -156,7 +159,26 @@ def _part(
         part.UpdatePropertyCache()  # rings that were left whole stay what they were
     else:
         Chem.SanitizeMol(part)
-    if stereo and (len(part.GetAtomsMatchingQuery(_CENTRE)) or part.HasSubstructMatch(_ALKENE)):
-        # Centres away from the cuts may have lost what made them asymmetric.
-        Chem.AssignStereochemistry(part, cleanIt=True, force=True)
+    if stereo:
+        _clean_stereo(part)
     return part
+
+
+def _close(part: Mol, chosen: tuple[int, ...], cuts: list[_Cut], stereo: bool) -> None:
+    """Replaces the dummy atoms of an open part, which come last, by hydrogen."""
+    part.BeginBatchEdit()
+    for dummy in range(len(chosen), part.GetNumAtoms()):
+        part.RemoveAtom(dummy)
+    part.CommitBatchEdit()
+    for inner, _, order in cuts:
+        atom = part.GetAtomWithIdx(chosen.index(inner))
+        atom.SetNumExplicitHs(atom.GetNumExplicitHs() + int(order))
+    part.UpdatePropertyCache()
+    if stereo:
+        _clean_stereo(part)
+
+
+def _clean_stereo(part: Mol) -> None:
+    """Centres away from the cuts may have lost what made them asymmetric."""
+    if len(part.GetAtomsMatchingQuery(_CENTRE)) or part.HasSubstructMatch(_ALKENE):
+        Chem.AssignStereochemistry(part, cleanIt=True, force=True)

@@ -176,6 +176,7 @@ _EVERY_MATCH.uniquify = False
 _EVERY_MATCH.maxMatches = 1_000_000
 
 _rows: dict[tuple[str, int], tuple[int, ...]] = {}
+_MOST_ROWS = 100_000  # drugs need some hundred; no input can fill the memory
 
 
 def encode(mols: Sequence[Mol], features: str = "rich") -> MolArrays:
@@ -242,6 +243,8 @@ def _look_up(
     words: Vocabulary,
 ) -> npt.NDArray[np.uint8]:
     distinct, first, where = np.unique(key, return_index=True, return_inverse=True)
+    if len(_rows) > _MOST_ROWS:
+        _rows.clear()
     table = np.empty((len(distinct), len(words.columns)), dtype=np.uint8)
     for line, (number, example) in enumerate(zip(distinct.tolist(), first.tolist(), strict=True)):
         row = _rows.get((words.name, number))

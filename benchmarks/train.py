@@ -22,11 +22,11 @@ from time import perf_counter
 import torch
 from torch_geometric.data import Data
 from torch_geometric.loader import DataLoader
-from vgib.data.molecules import from_smiles
 
 from benchmarks.rivals import CHANNELS, GraphByGraph, WithPyG
 from vgib.config import Architecture, Training
 from vgib.data import catalog
+from vgib.data.molecules import from_smiles
 from vgib.data.packed import PackedGraphs
 from vgib.nn.net import SubgraphNet, build
 from vgib.train import seeded, train, train_inner_level
@@ -235,9 +235,7 @@ def measure_collab(mirror: str | None, rounds: int, say: Callable[..., None]) ->
                 seconds.append(perf_counter() - started)
             ratios.append(seconds[1] / seconds[0])
         found[f"collab_{layer}"] = median(ratios)
-        say(
-            f"collab_{layer:15s}{median(ratios):8.2f}   ({seconds[0]:.2f} s, {seconds[1]:.2f} s)"
-        )
+        say(f"collab_{layer:15s}{median(ratios):8.2f}   ({seconds[0]:.2f} s, {seconds[1]:.2f} s)")
     return found
 
 

@@ -105,7 +105,7 @@ def test_the_history_has_every_named_term(case: str) -> None:
     settings = Training(epochs=2, batch_size=20)
     history = train(net, GRAPHS, val=VALIDATION, settings=settings, on_epoch=seen.append)
     terms = {name for name, weight in net.bottleneck.weights.items() if weight}
-    expected = {*terms, "loss", "val_loss", "seconds", "epoch"}
+    expected = {*terms, "loss", "kept", "val_loss", "seconds", "epoch"}
     assert [set(epoch) for epoch in history.epochs] == [expected] * 2
     assert history.curve("epoch") == [1, 2]
     assert len(seen) == 2
@@ -358,11 +358,11 @@ def counted(call: Callable[..., Any], fatal: int, last_act: Callable[..., Any]) 
 
 def train_and_be_killed(case: str, place: str, path: Path) -> None:
     """Trains until a SIGKILL at the given place ends the process."""
-    original = SubgraphNet.terms
+    original = SubgraphNet.terms_of
     if place == "in the first epoch":
-        SubgraphNet.terms = counted(original, 2, lambda *_: None)
+        SubgraphNet.terms_of = counted(original, 2, lambda *_: None)
     elif place == "in the third epoch":
-        SubgraphNet.terms = counted(original, 8, lambda *_: None)
+        SubgraphNet.terms_of = counted(original, 8, lambda *_: None)
     elif place == "while writing":
         safetensors.torch.save_file = counted(
             safetensors.torch.save_file, 3, lambda _, target: Path(target).write_bytes(b"half")

@@ -10,7 +10,7 @@ from vgib.errors import InputError, unknown_name
 class Settings(BaseModel):
     """Frozen settings that refuse unknown names with a suggestion."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
     @classmethod
     def of(cls, **values: Any) -> "Any":
@@ -97,7 +97,7 @@ PRESETS: dict[str, Preset] = {
     ),
     "recommended": Preset(
         summary="What we found to work best; docs/presets.md says why.",
-        bottleneck={"beta": 1e-3, "prior": "population", "clean": 1.0},
+        bottleneck={"beta": 1e-3, "prior": "population", "clean": 1.0, "subgraph": 1.0},
         architecture={"hidden": 64, "depth": 3, "head_hidden": 64},
         training={"epochs": 100, "batch_size": 128, "lr": 1e-3, "patience": 30},
     ),

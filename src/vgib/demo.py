@@ -121,7 +121,11 @@ def recognise_drugs(bar: Bar, say: Say, seed: int) -> tuple[dict[str, Any], str]
         name: with_fragments(drugs.iloc[index], seed=seed + place)
         for place, (name, index) in enumerate((("train", split.train), ("val", split.val)))
     }
-    model = SubgraphRecognizer("gin", "vgib", epochs=DRUG_EPOCHS, seed=seed)
+    # QED does not grow with the molecule, hence the mean; beta is the largest of 0.001 to 0.3 that
+    # does not lower R squared on the validation drugs.
+    model = SubgraphRecognizer(
+        "gin", "vgib", readout="mean", beta=0.1, epochs=DRUG_EPOCHS, seed=seed
+    )
     with bar(DRUG_EPOCHS, "drugs") as on_epoch:
         model.fit(fitted["train"], val=fitted["val"], on_epoch=on_epoch)
     held_out = drugs.iloc[split.test]
@@ -156,10 +160,11 @@ def recognise_drugs(bar: Bar, say: Say, seed: int) -> tuple[dict[str, Any], str]
             )
         )[:SHOWN_DRUGS]
     ]
+    pieces = len(fitted["train"]) - len(split.train)
     text = paragraph(
-        f"{len(split.train)} drugs and {len(fitted['train']) - len(split.train)} fragments of theirs, "
-        "labelled with RDKit's QED, are a very small training set: read the pictures as an "
-        f"illustration, not as medicinal chemistry. No ring and no multiple bond is cut. {verdict}"
+        f"{len(split.train)} drugs and {pieces} of their fragments "
+        "with RDKit's QED are a small training set: read the pictures as an illustration, not as "
+        f"medicinal chemistry. No ring and no multiple bond is cut. {verdict}"
     )
     return found, section(
         "Held-out drugs: the half that carries the drug-likeness",

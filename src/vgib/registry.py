@@ -65,8 +65,13 @@ def refuse_unknown_options(owner: str, call: Callable[..., Any], options: dict[s
     """Raises when ``call`` does not take one of ``options`` by name."""
     known = option_names(call)
     for option in options:
-        if option not in known:
+        if option not in known and not _takes_any(call):
             raise unknown_name(f"option of {owner}", option, known)
+
+
+def _takes_any(call: Callable[..., Any]) -> bool:
+    parameters = inspect.signature(call).parameters.values()
+    return any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters)
 
 
 def option_names(call: Callable[..., Any]) -> list[str]:

@@ -1,5 +1,6 @@
 """The one training loop: read it top to bottom."""
 
+import hashlib
 import json
 import logging
 from collections.abc import Callable, Iterator
@@ -31,7 +32,11 @@ class DivergedError(VgibError, ArithmeticError):
 
 @dataclass
 class History:
-    """What happened in each epoch: every loss term by name, the validation loss, the kept share."""
+    """What happened in each epoch, averaged over it.
+
+    Every loss term by name, ``loss`` their weighted sum, ``kept`` the share of nodes that score at
+    least one half, ``val_loss`` after the epoch, and its ``seconds``.
+    """
 
     epochs: list[Epoch] = field(default_factory=list)
     best_epoch: int = -1
@@ -68,9 +73,11 @@ def train(
         on_epoch: Called with each finished epoch.
         device: Where to compute.
     """
+    _check(net, graphs, index, val)
     net.to(device)
     outer, inner = _optimizers(net, settings)
-    state = _State(net, outer, inner, History(), settings)
+    identity = _identity(net, graphs, index) if checkpoint is not None else {}
+    state = _State(net, outer, inner, History(), settings, identity)
     with seeded(settings.seed, device):
         if checkpoint is not None and checkpoint.exists():
             state.load(checkpoint)
@@ -89,14 +96,17 @@ def train(
                 if inner is not None:
                     train_inner_level(net, batch, inner)
                 assert batch.y is not None
-                terms = net.terms(batch.x, batch.adj, batch.graphs, batch.y)
+                encoded = net.encode(batch.x, batch.adj, batch.graphs)
+                perturbed = net.perturb(encoded)
+                terms = net.terms_of(encoded, perturbed, batch.y)
                 loss = net.objective(terms)
                 outer.zero_grad()
                 loss.backward()  # type: ignore[no-untyped-call]
                 if settings.clip is not None:
                     nn.utils.clip_grad_norm_(outer.param_groups[0]["params"], settings.clip)
                 outer.step()
-                for name, term in (terms | {"loss": loss}).items():
+                kept = (perturbed.scores.detach() >= 0.5).float().mean()
+                for name, term in (terms | {"loss": loss, "kept": kept}).items():
                     sums[name] = sums.get(name, 0.0) + term.detach() * batch.num_graphs
             count = len(graphs) if index is None else len(index)
             record = {name: float(total) / count for name, total in sums.items()}
@@ -208,6 +218,7 @@ class _State:
     inner: torch.optim.Optimizer | None
     history: History
     settings: Training
+    identity: dict[str, Any]
     best: dict[str, Tensor] = field(default_factory=dict)
 
     def finish_epoch(self, record: Epoch) -> None:
@@ -247,7 +258,7 @@ class _State:
         if torch.cuda.is_available():
             tensors["random_cuda"] = torch.cuda.get_rng_state()
         about = {
-            "settings": self.settings.model_dump(),
+            "settings": self.settings.model_dump() | self.identity,
             "epochs": self.history.epochs,
             "best_epoch": self.history.best_epoch,
             "best_loss": self.history.best_loss,
@@ -266,18 +277,17 @@ class _State:
             raise FileFormatError(
                 f"{str(path)!r} is not a usable checkpoint ({error}); delete it to start again"
             ) from None
-        changed = _differences(settings, self.settings.model_dump())
+        weights = _under("net.", tensors)
+        ours = self.net.state_dict()
+        if {k: v.shape for k, v in weights.items()} != {k: v.shape for k, v in ours.items()}:
+            raise InputError(f"{str(path)!r} belongs to another model; delete it to start again")
+        changed = _differences(settings, self.settings.model_dump() | self.identity)
         if changed:
             raise InputError(
                 f"{str(path)!r} was made with other settings ({changed}); "
                 "use the same ones, or delete it to start again"
             )
-        try:
-            self.net.load_state_dict(_under("net.", tensors))
-        except RuntimeError:
-            raise InputError(
-                f"{str(path)!r} belongs to another model; delete it to start again"
-            ) from None
+        self.net.load_state_dict(weights)
         self.best = _under("best.", tensors)
         for level, optimizer in self._optimizer_tensors():
             moments: dict[int, dict[str, Tensor]] = {}
@@ -291,6 +301,37 @@ class _State:
             torch.cuda.set_rng_state(tensors["random_cuda"])
         self.history = History(about["epochs"], about["best_epoch"], about["best_loss"])
         log.info("resumed from %s after epoch %d", path, len(self.history.epochs))
+
+
+def _check(
+    net: SubgraphNet, graphs: PackedGraphs, index: Tensor | None, val: PackedGraphs | None
+) -> None:
+    """Refuses at the border what would fail somewhere inside."""
+    if index is not None and index.dtype == torch.bool:
+        raise InputError("index must hold graph numbers, not a mask; use mask.nonzero().flatten()")
+    for name, part in (("training", graphs), ("validation", val)):
+        if part is None:
+            continue
+        if not len(part) or (part is graphs and index is not None and not len(index)):
+            raise InputError(f"there are no {name} graphs")
+        if part.y is None:
+            raise InputError(f"the {name} graphs carry no labels")
+        if net.task == "classification" and part.y.is_floating_point():
+            raise InputError(f"the {name} labels must be whole numbers for classification")
+
+
+def _identity(net: SubgraphNet, graphs: PackedGraphs, index: Tensor | None) -> dict[str, Any]:
+    """What a checkpoint must agree with, beside the settings: the bottleneck and the data."""
+    plain = {
+        f"bottleneck.{name}": value
+        for name, value in vars(net.bottleneck).items()
+        if isinstance(value, bool | int | float | str) and name not in ("training", "rate")
+    }
+    weights = {f"weight.{name}": value for name, value in net.bottleneck.weights.items()}
+    digest = hashlib.sha256(graphs.fingerprint().encode())
+    if index is not None:
+        digest.update(index.numpy().tobytes())
+    return plain | weights | {"data": digest.hexdigest()}
 
 
 def _under(prefix: str, tensors: dict[str, Tensor]) -> dict[str, Tensor]:

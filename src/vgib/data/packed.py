@@ -128,11 +128,24 @@ class PackedGraphs:
         if len(widths) > 1:
             raise InputError(f"graphs differ in the number of node features: {widths}")
         x = torch.cat([_column(item.x) for item in items])
+        if x.is_floating_point():
+            x = x.float()
+        elif len(x) and int(x.min()) < 0:
+            raise InputError("integer node features are codes from 0; got a negative one")
         is_code = not x.is_floating_point()
         node_ptr = _pointers(torch.tensor([item.num_nodes for item in items]))
         empty = torch.zeros(2, 0, dtype=torch.int64)
         edges = [item.edge_index if item.edge_index is not None else empty for item in items]
         offset = node_ptr[:-1].repeat_interleave(torch.tensor([e.shape[1] for e in edges]))
+        joined = torch.cat(edges, dim=1)
+        counts = torch.tensor([e.shape[1] for e in edges])
+        beyond = (joined < 0) | (joined >= node_ptr.diff().repeat_interleave(counts))
+        if beyond.any():
+            number = int(torch.arange(len(items)).repeat_interleave(counts)[beyond.any(0)][0])
+            raise InputError(
+                f"graph {number} has {items[number].num_nodes} nodes, but an edge to node "
+                f"{int(joined[beyond][0])}; nodes are numbered from 0 within their graph"
+            )
 
         def gathered(name: str) -> Tensor | None:
             values = [getattr(item, name, None) for item in items]
@@ -143,7 +156,7 @@ class PackedGraphs:
         names = [getattr(item, "id", None) for item in items]
         return cls.from_edges(
             x,
-            torch.cat(edges, dim=1) + offset,
+            joined + offset,
             node_ptr,
             edge_attr=gathered("edge_attr"),
             edge_truth=gathered("edge_truth"),
@@ -155,6 +168,9 @@ class PackedGraphs:
 
     def __len__(self) -> int:
         return self.node_ptr.numel() - 1
+
+    def __iter__(self) -> Iterator[Data]:
+        return (self.to_data(number) for number in range(len(self)))
 
     def __repr__(self) -> str:
         target = "" if self.y is None else f", y={_describe(self.y)}"
@@ -271,7 +287,9 @@ class PackedGraphs:
 
     def to_data(self, number: int) -> Data:
         """Graph ``number`` as a PyG ``Data`` object."""
-        number = range(len(self))[number]
+        if not -len(self) <= number < len(self):
+            raise IndexError(f"there is no graph {number} among {len(self)}")
+        number %= len(self)
         nodes = slice(int(self.node_ptr[number]), int(self.node_ptr[number + 1]))
         edges = slice(int(self.edge_ptr[number]), int(self.edge_ptr[number + 1]))
         degree = self.indptr.diff()[nodes]
@@ -293,7 +311,7 @@ class PackedGraphs:
 
     def to_data_list(self) -> list[Data]:
         """All graphs as PyG ``Data`` objects."""
-        return [self.to_data(number) for number in range(len(self))]
+        return list(self)
 
     @classmethod
     def concat(cls, parts: Sequence["PackedGraphs"]) -> "PackedGraphs":
@@ -435,6 +453,9 @@ def _column(values: Tensor) -> Tensor:
 
 def _labels(labels: list[Tensor]) -> Tensor:
     """One label tensor of all graphs: ``[G]`` when each has one value, else ``[G, T]``."""
+    lengths = sorted({label.numel() for label in labels})
+    if len(lengths) > 1:
+        raise InputError(f"graphs differ in the number of labels: {lengths}; y is one row a graph")
     y = torch.stack([label.reshape(-1) for label in labels])
     return y.squeeze(1) if y.shape[1] == 1 else y
 

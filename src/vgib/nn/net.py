@@ -68,12 +68,18 @@ class SubgraphNet(nn.Module):
         self.register_buffer("target_std", torch.ones(outputs))
 
     def encode(self, x: Tensor, edge_index: Tensor | Adjacency, graphs: Segments) -> Encoded:
-        """Features and all layers' states of a batch."""
-        if not isinstance(edge_index, Adjacency):
-            edge_index = Adjacency.from_edge_index(edge_index, x.shape[0])
+        """Features and all layers' states of a batch.
+
+        A plain ``edge_index`` goes to the layers as it is, so that PyG's masks work on them.
+        """
         channels = self.features(x)
         states = self.encoder.states(channels, edge_index)
-        return Encoded(channels, states, edge_index, graphs, self.readout)
+        adj = (
+            edge_index
+            if isinstance(edge_index, Adjacency)
+            else Adjacency.from_edge_index(edge_index, x.shape[0])
+        )
+        return Encoded(channels, states, adj, graphs, self.readout)
 
     def perturb(self, encoded: Encoded) -> Perturbed:
         """The bottleneck; where it weights the messages, the graph is encoded again with them."""

@@ -221,7 +221,12 @@ class VGIB(Bottleneck):
         self.register_buffer("population_variance", torch.full((channels,), torch.inf))
 
     def forward(self, encoded: Encoded) -> Perturbed:
-        """Noise in training mode; in evaluation mode the expected perturbed graph."""
+        r"""Noise in training mode; in evaluation mode the expected perturbed graph.
+
+        Note:
+            Expected under the Bernoulli gate, :math:`E\lambda = p`. The mean of the relaxed gate
+            is another one unless p is one half.
+        """
         h, graphs = encoded.h, encoded.graphs
         logits = self.gate(h)
         p = torch.sigmoid(logits)

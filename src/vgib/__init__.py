@@ -1,3 +1,60 @@
 """Subgraph recognition with the variational graph information bottleneck, and its baselines."""
 
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
 __version__ = "0.1.0"
+
+if TYPE_CHECKING:
+    from vgib.chem.draw import draw
+    from vgib.chem.fragment import Fragment, fragment
+    from vgib.data.loading import load_graphs, split_graphs
+    from vgib.data.molecules import from_smiles, read_molecules
+    from vgib.data.packed import PackedGraphs
+    from vgib.errors import VgibError
+    from vgib.estimator import SubgraphRecognizer
+    from vgib.nn.net import SubgraphNet
+    from vgib.recognition import Subgraph, find_subgraphs
+
+# Where each public name lives. They are imported on first use: `vgib --help` must not wait for torch.
+_HOMES = {
+    "Fragment": "vgib.chem.fragment",
+    "PackedGraphs": "vgib.data.packed",
+    "Subgraph": "vgib.recognition",
+    "SubgraphNet": "vgib.nn.net",
+    "SubgraphRecognizer": "vgib.estimator",
+    "VgibError": "vgib.errors",
+    "draw": "vgib.chem.draw",
+    "find_subgraphs": "vgib.recognition",
+    "fragment": "vgib.chem.fragment",
+    "from_smiles": "vgib.data.molecules",
+    "load_graphs": "vgib.data.loading",
+    "read_molecules": "vgib.data.molecules",
+    "split_graphs": "vgib.data.loading",
+}
+
+__all__ = [
+    "Fragment",
+    "PackedGraphs",
+    "Subgraph",
+    "SubgraphNet",
+    "SubgraphRecognizer",
+    "VgibError",
+    "draw",
+    "find_subgraphs",
+    "fragment",
+    "from_smiles",
+    "load_graphs",
+    "read_molecules",
+    "split_graphs",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module 'vgib' has no attribute {name!r}")
+    return getattr(import_module(_HOMES[name]), name)
+
+
+def __dir__() -> list[str]:
+    return [*__all__, "__version__"]

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from vgib.nn.net import SubgraphNet
     from vgib.recognition import Subgraph, find_subgraphs
 
-# Where each public name lives; imported on first use, so that `vgib --help` need not wait for torch.
+# Where each public name lives; imported on first use: `vgib --help` need not wait for torch.
 _HOMES = {
     "Fragment": "vgib.chem.fragment",
     "PackedGraphs": "vgib.data.packed",

@@ -3,6 +3,7 @@
 import hashlib
 import json
 import platform
+from copy import deepcopy
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any, Literal
@@ -68,12 +69,12 @@ class Card(BaseModel):
             )
         try:
             content = json.loads(path.read_text(encoding="utf-8"))
-        except (json.JSONDecodeError, UnicodeDecodeError) as error:
+        except (ValueError, OSError) as error:  # both JSON's and Unicode's are ValueErrors
             raise FileFormatError(
                 f"{str(path)!r} is not JSON ({error}); save the model again"
             ) from None
         came = content.get("card_version", 0) if isinstance(content, dict) else 0
-        if came > CARD_VERSION:
+        if isinstance(came, int) and came > CARD_VERSION:
             raise FileFormatError(
                 f"{str(path)!r} was written by a newer vgib (card version {came}, this one reads "
                 f"up to {CARD_VERSION}); upgrade vgib"
@@ -104,7 +105,9 @@ def part_name(part: Any) -> str:
 def save_model(folder: Path, net: SubgraphNet, card: Card) -> None:
     """Writes the weights, then the page with their checksum."""
     weights = {
-        name: tensor.detach().cpu().contiguous() for name, tensor in net.state_dict().items()
+        # Cloned, since the parts that a user brings may share tensors, which the format refuses.
+        name: tensor.detach().cpu().clone()
+        for name, tensor in net.state_dict().items()
     }
     write_safetensors(folder / WEIGHTS_FILE, weights, {"format": "vgib-model"})
     card.weights_sha256 = _sha256(folder / WEIGHTS_FILE)
@@ -112,7 +115,9 @@ def save_model(folder: Path, net: SubgraphNet, card: Card) -> None:
 
 
 def load_model(
-    folder: Path, encoder: nn.Module | None = None, bottleneck: Bottleneck | None = None
+    folder: Path,
+    encoder: nn.Module | None = None,
+    bottleneck: type[Bottleneck] | Bottleneck | None = None,
 ) -> tuple[SubgraphNet, Card]:
     """Reads both and builds the network; parts that the user brought must be brought again."""
     card = Card.read(folder)
@@ -126,14 +131,14 @@ def load_model(
     if card.features is not None:
         _check_features(folder, card.features, card.features_version)
     net = build(
-        encoder=encoder or card.encoder,
-        bottleneck=bottleneck or card.bottleneck,
+        encoder=card.encoder if encoder is None else deepcopy(encoder),
+        bottleneck=card.bottleneck if bottleneck is None else deepcopy(bottleneck),
         cardinalities=tuple(card.cardinalities) if card.cardinalities else None,
         in_channels=card.in_channels,
         task=card.task,
         outputs=card.outputs,
         architecture=Architecture.of(**card.architecture),
-        bottleneck_options={} if bottleneck else card.bottleneck_options,
+        bottleneck_options={} if isinstance(bottleneck, Bottleneck) else card.bottleneck_options,
     )
     weights = folder / WEIGHTS_FILE
     try:
@@ -143,7 +148,7 @@ def load_model(
                 "differs; copy or save the model again"
             )
         net.load_state_dict(load_file(weights))
-    except (SafetensorError, FileNotFoundError, RuntimeError) as error:
+    except (SafetensorError, OSError, RuntimeError) as error:
         raise FileFormatError(
             f"the weights in {str(folder)!r} cannot be used ({error}); save the model again"
         ) from None

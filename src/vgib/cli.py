@@ -3,6 +3,7 @@
 import json
 import logging
 import sys
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -12,6 +13,7 @@ from rich.logging import RichHandler
 
 from vgib import __version__, console
 from vgib.console import say
+from vgib.data.records import SUFFIXES
 from vgib.errors import InputError, UnknownNameError, VgibError
 
 app = typer.Typer(
@@ -23,8 +25,6 @@ app = typer.Typer(
 )
 data = typer.Typer(help="Named public datasets: list, describe, fetch.", no_args_is_help=True)
 app.add_typer(data, name="data")
-
-FILE_ENDINGS = (".csv", ".tsv", ".smi", ".txt", ".sdf", ".gz")
 
 Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")]
 Mirror = Annotated[
@@ -73,7 +73,7 @@ def data_list(as_json: Json = False) -> None:
 
     found = [catalog.entry(name) for name in catalog.names()]
     if as_json:
-        typer.echo(json.dumps([console.entry_fields(entry) for entry in found], indent=1))
+        console.show_json([console.entry_fields(entry) for entry in found])
         return
     Console().print(console.entries_table(found))
     say("Any other TU dataset is called TU:NAME.")
@@ -89,7 +89,7 @@ def data_info(
 
     found = console.entry_fields(catalog.entry(name))
     if as_json:
-        typer.echo(json.dumps(found, indent=1))
+        console.show_json(found)
         return
     Console().print(console.fields_table(found))
 
@@ -105,7 +105,10 @@ def data_fetch(
     from vgib.data import catalog
 
     places = {name: str(catalog.fetch(name, cache=cache, mirror=mirror)) for name in names}
-    typer.echo(json.dumps(places, indent=1) if as_json else "\n".join(places.values()))
+    if as_json:
+        console.show_json(places)
+    else:
+        typer.echo("\n".join(places.values()))
 
 
 @app.command()
@@ -146,6 +149,7 @@ def train(
     as_json: Json = False,
 ) -> None:
     """Train a model, judge it on held-out graphs, and save it with its card."""
+    from vgib.data.files import ensure_writable
     from vgib.data.loading import load_graphs, split_graphs
     from vgib.data.molecules import Molecules
     from vgib.estimator import SubgraphRecognizer
@@ -158,6 +162,7 @@ def train(
         device=device,
         **{"seed": seed, **_assignments(settings or [])},
     )
+    ensure_writable(out)
     loaded = load_graphs(
         source,
         target=target,
@@ -179,7 +184,7 @@ def train(
     found = model.evaluate(loaded[parts.test])
     model.save(out, summary=f"{bottleneck} on {source}", metrics=found)
     if as_json:
-        typer.echo(json.dumps({"model": str(out), "metrics": found}, indent=1))
+        console.show_json({"model": str(out), "metrics": found})
         return
     Console().print(console.estimates_table(found))
     say(f"{len(parts.test)} held-out graphs; the model is in {out}")
@@ -250,23 +255,40 @@ def demo(
 
     found = run_demo(out, seed=seed, bar=console.epochs_bar, say=say)
     if as_json:
-        typer.echo(json.dumps(found.to_json(), indent=1))
+        console.show_json(found.to_json())
     else:
         typer.echo(f"\nOpen {found.report.resolve()}")
 
 
-def _molecule_source(inputs: list[str]) -> Path | list[str]:
+def _molecule_source(inputs: list[str]) -> Path | Iterable[str]:
     """One file, or SMILES as lines; standard input when there is nothing."""
     if not inputs:
         if sys.stdin.isatty():
             raise InputError("give SMILES or a file, or pipe SMILES into standard input")
-        return sys.stdin.read().splitlines()
-    paths = [Path(item) for item in inputs if Path(item).is_file()]
+        return _lines(sys.stdin.buffer)
+    paths = [Path(item) for item in inputs if _is_there(Path(item))]
     if paths and len(inputs) > 1:
         raise InputError("give one file, or SMILES, not both")
-    if not paths and len(inputs) == 1 and Path(inputs[0]).suffix in FILE_ENDINGS:
+    if not paths and len(inputs) == 1 and Path(inputs[0]).suffix in {*SUFFIXES, ".gz"}:
         raise InputError(f"there is no file {inputs[0]!r}")
     return paths[0] if paths else inputs
+
+
+def _is_there(path: Path) -> bool:
+    try:
+        return path.exists()
+    except OSError:  # a long SMILES is too long for a file name
+        return False
+
+
+def _lines(stream: Iterable[bytes]) -> Iterator[str]:
+    for number, line in enumerate(stream, 1):
+        try:
+            yield line.decode()
+        except UnicodeDecodeError:
+            raise InputError(
+                f"standard input, line {number}: not UTF-8 text; name a file to have it unpacked"
+            ) from None
 
 
 def _assignments(settings: list[str]) -> dict[str, Any]:

@@ -1,8 +1,10 @@
 """Every setting in one place, each with a sentence that is true, and the presets of the method."""
 
+from collections.abc import Callable
+from inspect import Parameter, signature
 from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, create_model
 
 from vgib.errors import InputError, unknown_name
 
@@ -21,9 +23,33 @@ class Settings(BaseModel):
         try:
             return cls(**values)
         except ValidationError as error:
-            first = error.errors()[0]
-            name = ".".join(map(str, first["loc"]))
-            raise InputError(f"{name}={first['input']!r}: {first['msg'].lower()}") from None
+            raise _wrong_value(error) from None
+
+
+def _wrong_value(error: ValidationError) -> InputError:
+    first = error.errors()[0]
+    name = ".".join(map(str, first["loc"]))
+    return InputError(f"{name}={first['input']!r}: {first['msg'].lower()}")
+
+
+def checked_options(call: Callable[..., Any], options: dict[str, Any]) -> dict[str, Any]:
+    """The options, each of the type with which ``call`` annotates it, or an :class:`InputError`.
+
+    >>> def paint(colour: Literal["red", "blue"], coats: int = 1) -> None: ...
+    >>> checked_options(paint, {"coats": "two"})
+    Traceback (most recent call last):
+    vgib.errors.InputError: coats='two': input should be a valid integer, unable to parse string ...
+    """
+    types: dict[str, Any] = {
+        name: (Any if parameter.annotation is Parameter.empty else parameter.annotation, ...)
+        for name, parameter in signature(call, eval_str=True).parameters.items()
+        if name in options
+    }
+    strict = ConfigDict(arbitrary_types_allowed=True, allow_inf_nan=False)
+    try:
+        return dict(create_model("Options", __config__=strict, **types)(**options))
+    except ValidationError as error:
+        raise _wrong_value(error) from None
 
 
 class Training(Settings):

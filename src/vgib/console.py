@@ -6,6 +6,7 @@ import sys
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, nullcontext
 from dataclasses import asdict
+from math import isfinite
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
@@ -23,7 +24,20 @@ if TYPE_CHECKING:  # only for types: the help must not cost the import of torch
 talk = Console(stderr=True)
 
 MOST_REPORTED = 10
-COLUMNS = ("line", "smiles", "prediction", "rank", "subgraph", "atoms", "score", "keep_ratio")
+COLUMNS = ("row", "smiles", "prediction", "rank", "subgraph", "atoms", "score", "keep_ratio")
+
+
+def show_json(values: Any) -> None:
+    """Values on standard output; a number that does not exist is ``null``, as JSON has no NaN."""
+    sys.stdout.write(json.dumps(_plain(values), indent=1, allow_nan=False) + "\n")
+
+
+def _plain(values: Any) -> Any:
+    if isinstance(values, dict):
+        return {key: _plain(value) for key, value in values.items()}
+    if isinstance(values, list):
+        return [_plain(value) for value in values]
+    return None if isinstance(values, float) and not isfinite(values) else values
 
 
 def say(text: str) -> None:
@@ -109,7 +123,10 @@ Write = Callable[["Molecules", "list[Recognition]"], None]
 
 @contextmanager
 def recognition_output(out: Path | None, as_json: bool) -> Iterator[Write]:
-    """Writes recognitions as they come, as CSV or JSON lines; a file is whole or not there."""
+    """Writes recognitions as they come, as CSV or JSON lines; a file is whole or not there.
+
+    A file's name says which of the two; ``as_json`` is for standard output.
+    """
     if out is not None and out.suffix not in (".csv", ".jsonl"):
         raise InputError(f"{str(out)!r} must end in .csv or .jsonl")
     from vgib.data.files import replacing
@@ -119,7 +136,7 @@ def recognition_output(out: Path | None, as_json: bool) -> Iterator[Write]:
             sys.stdout if temporary is None else temporary.open("w", encoding="utf-8", newline="")
         )
         try:
-            if as_json or (out is not None and out.suffix == ".jsonl"):
+            if as_json if out is None else out.suffix == ".jsonl":
                 yield _json_lines(file)
             else:
                 yield _csv_rows(file)
@@ -138,7 +155,7 @@ def _json_lines(file: IO[str]) -> Write:
 
 def _csv_rows(file: IO[str]) -> Write:
     table = csv.writer(file, lineterminator="\n")
-    table.writerow(("row", *COLUMNS[1:]))
+    table.writerow(COLUMNS)
 
     def write(molecules: "Molecules", found: "list[Recognition]") -> None:
         for row, recognition in zip(molecules.rows.tolist(), found, strict=True):

@@ -2,25 +2,30 @@
 
 import logging
 from collections.abc import Callable, Iterable, Sequence
+from copy import deepcopy
+from dataclasses import replace
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, get_args
 
 import numpy as np
 import numpy.typing as npt
 import torch
 from torch import Tensor, nn
+from torch_geometric.data import Batch, Data
 
 from vgib.card import Card, load_model, part_name, save_model, versions
 from vgib.chem.vocabulary import vocabulary
-from vgib.config import Architecture, Training, preset
-from vgib.data.molecules import from_smiles
+from vgib.config import Architecture, Training, checked_options, preset
+from vgib.data.molecules import Molecules, from_smiles
 from vgib.data.packed import PackedGraphs
 from vgib.data.splits import random_split
 from vgib.errors import InputError, NotFittedError, unknown_name
 from vgib.evaluation import quality
-from vgib.labels import as_targets, task_of, with_labels
+from vgib.labels import as_targets, labels_each, task_of, with_labels
 from vgib.nn.bottleneck import Bottleneck, bottlenecks
+from vgib.nn.encoder import LAYERS
 from vgib.nn.net import SubgraphNet, Task, build
+from vgib.nn.vgib import VGIB
 from vgib.recognition import (
     Recognition,
     Rule,
@@ -54,9 +59,9 @@ class SubgraphRecognizer:
 
     Args:
         encoder: ``"gcn"``, ``"gat"``, ``"sage"``, ``"gin"``, or any module that is called with
-            ``(x, edge_index)`` and has an attribute ``out_channels``.
+            ``(x, edge_index)`` and has an attribute ``out_channels``. A copy of it is trained.
         bottleneck: ``"vgib"``, ``"gib"``, ``"gsat"``, ``"attention"``, ``"none"``, or a
-            :class:`~vgib.nn.bottleneck.Bottleneck`.
+            :class:`~vgib.nn.bottleneck.Bottleneck`, class or instance (of which a copy is trained).
         task: ``"regression"`` or ``"classification"``; by default, by the type of the labels.
         preset: ``"recommended"``, ``"paper"`` or ``"reference"``; the source of every setting that
             is not given.
@@ -94,7 +99,7 @@ class SubgraphRecognizer:
         self.features = features
         self.device = device
         self.options = options
-        self._refuse_unknown_options()
+        self._check()
 
     def __repr__(self) -> str:
         given = [repr(self.encoder), repr(self.bottleneck), f"preset={self.preset!r}"]
@@ -107,18 +112,33 @@ class SubgraphRecognizer:
         return {name: getattr(self, name) for name in names} | self.options
 
     def _bottleneck_options(self) -> list[str]:
-        if isinstance(self.bottleneck, Bottleneck):
-            return []
-        kind = self.bottleneck
-        return option_names(bottlenecks.get(kind) if isinstance(kind, str) else kind)
+        kind = self._bottleneck_class()
+        return [] if kind is None else [o for o in option_names(kind) if o != "channels"]
 
-    def _refuse_unknown_options(self) -> None:
-        preset(self.preset)
+    def _bottleneck_class(self) -> type[Bottleneck] | None:
+        """What the options are for; an instance takes none."""
+        kind = self.bottleneck
+        if isinstance(kind, str):
+            return bottlenecks.get(kind)
+        return kind if isinstance(kind, type) else None
+
+    def _check(self) -> None:
+        """Refuses at once what training would stumble over later."""
         vocabulary(self.features)
+        if isinstance(self.encoder, str) and self.encoder not in LAYERS:
+            raise unknown_name("encoder", self.encoder, LAYERS)
+        if self.task is not None and self.task not in get_args(Task):
+            raise unknown_name("task", self.task, get_args(Task))
         known = [*Architecture.model_fields, *Training.model_fields, *self._bottleneck_options()]
         for name in self.options:
             if name not in known:
                 raise unknown_name("option", name, known)
+        try:
+            torch.empty(0, device=self.device)
+        except (RuntimeError, AssertionError) as error:  # the latter where torch knows no CUDA
+            why = str(error).splitlines()[0]
+            raise InputError(f"cannot compute on device {str(self.device)!r}: {why}") from None
+        self.settings()
 
     def settings(self) -> Resolved:
         """Every setting: the preset's, with the given options over them."""
@@ -127,11 +147,13 @@ class SubgraphRecognizer:
         def merged(fields: Iterable[str], base: dict[str, Any]) -> dict[str, Any]:
             return base | {k: v for k, v in self.options.items() if k in set(fields)}
 
-        of_preset = chosen.bottleneck if self.bottleneck == "vgib" else {}
+        kind = self._bottleneck_class()
+        of_preset = chosen.bottleneck if kind is VGIB else {}
+        options = merged(self._bottleneck_options(), of_preset)
         return Resolved(
             Architecture.of(**merged(Architecture.model_fields, chosen.architecture)),
             Training.of(**merged(Training.model_fields, chosen.training)),
-            merged(self._bottleneck_options(), of_preset),
+            options if kind is None else checked_options(kind, options),
         )
 
     def fit(
@@ -154,44 +176,14 @@ class SubgraphRecognizer:
             on_epoch: Called with every finished epoch.
         """
         architecture, training, bottleneck_options = self.settings()
-        packed = with_labels(self.pack(graphs), y)
+        packed = with_labels(as_packed(graphs, self.features), y)
         task, classes = task_of(packed, self.task)
-        index, held_out, split = self._validation(packed, val, training)
         packed = as_targets(packed, task, classes)
-        if held_out is not None:
-            held_out = as_targets(held_out, task, classes)
         assert packed.y is not None
-        width = 1 if packed.y.dim() == 1 else packed.y.shape[1]
-        outputs = width if classes is None else len(classes)
-        with seeded(training.seed, self.device):
-            net = build(
-                encoder=self.encoder,
-                bottleneck=self.bottleneck,
-                cardinalities=packed.cardinalities,
-                in_channels=packed.x.shape[1],
-                task=task,
-                outputs=outputs,
-                architecture=architecture,
-                bottleneck_options=bottleneck_options,
-            )
-        if task == "regression" and architecture.standardize:
-            trained_on = (packed.y if index is None else packed.y[index]).reshape(-1, width)
-            spread, centre = torch.std_mean(trained_on, dim=0, correction=0)
-            net.target_mean.copy_(centre)
-            net.target_std.copy_(torch.where(spread > 0, spread, 1.0))
-        self.history_ = train(
-            net,
-            packed,
-            index=index,
-            val=held_out,
-            settings=training,
-            checkpoint=None if checkpoint is None else Path(checkpoint),
-            on_epoch=on_epoch,
-            device=self.device,
-        )
-        self.net_ = net
+        outputs = labels_each(packed) if classes is None else len(classes)
+        index, split = self._training_part(packed, val, training)
         kind = atom_features(packed)
-        self.card_ = Card(
+        card = Card(
             task=task,
             outputs=outputs,
             classes=classes,
@@ -208,64 +200,69 @@ class SubgraphRecognizer:
             data={"sha256": packed.fingerprint(), "graphs": len(packed), "split": split},
             versions=versions(),
         )
+        held_out = None
+        if val is not None:
+            held_out, labels = val if isinstance(val, tuple) else (val, None)
+            held_out = with_labels(as_read_by(card, as_packed(held_out, self.features)), labels)
+            held_out = as_targets(held_out, task, classes, outputs)
+        elif index is not None:
+            rest = torch.ones(len(packed), dtype=torch.bool)
+            rest[index] = False
+            held_out = packed[rest]
+        with seeded(training.seed, self.device):
+            net = build(
+                encoder=deepcopy(self.encoder),
+                bottleneck=deepcopy(self.bottleneck),
+                cardinalities=packed.cardinalities,
+                in_channels=packed.x.shape[1],
+                task=task,
+                outputs=outputs,
+                architecture=architecture,
+                bottleneck_options=bottleneck_options,
+            )
+        if task == "regression" and architecture.standardize:
+            trained_on = (packed.y if index is None else packed.y[index]).reshape(-1, outputs)
+            spread, centre = torch.std_mean(trained_on, dim=0, correction=0)
+            net.target_mean.copy_(centre)
+            net.target_std.copy_(torch.where(spread > 0, spread, 1.0))
+        self.history_ = train(
+            net,
+            packed,
+            index=index,
+            val=held_out,
+            settings=training,
+            checkpoint=None if checkpoint is None else Path(checkpoint),
+            on_epoch=on_epoch,
+            device=self.device,
+        )
+        self.net_, self.card_ = net, card
         return self
 
-    def _validation(
+    def _training_part(
         self, packed: PackedGraphs, val: Any, training: Training
-    ) -> tuple[Tensor | None, PackedGraphs | None, str]:
-        """Which graphs to train on, which to select by, and how to describe that."""
+    ) -> tuple[Tensor | None, str]:
+        """Which graphs to train on (all, when ``None``), and how to describe that."""
         if val is not None:
-            graphs, labels = val if isinstance(val, tuple) else (val, None)
-            return None, with_labels(self.pack(graphs), labels), "validation graphs given"
+            return None, "validation graphs given"
         if training.select == "last" or len(packed) < 1 / VALIDATION_SHARE:
-            return None, None, "no validation graphs"
+            return None, "no validation graphs"
         split = random_split(
             len(packed), fractions=(1 - VALIDATION_SHARE, VALIDATION_SHARE, 0.0), seed=training.seed
         )
-        chosen = packed[torch.from_numpy(split.val)]
-        return (
-            torch.from_numpy(split.train),
-            chosen,
-            f"random {VALIDATION_SHARE:.0%} for validation, seed {training.seed}",
-        )
+        told = f"random {VALIDATION_SHARE:.0%} for validation, seed {training.seed}"
+        return torch.from_numpy(split.train), told
 
     def pack(self, graphs: Any) -> PackedGraphs:
-        """Graphs of any accepted kind as :class:`PackedGraphs`."""
-        if isinstance(graphs, PackedGraphs):
-            return graphs
-        if isinstance(graphs, str):
-            raise InputError(
-                f"expected a list of SMILES, got one string {graphs!r}; put it in a list"
-            )
-        items = list(graphs)
-        if items and all(isinstance(item, str) for item in items):
-            kind = self.card_.features if hasattr(self, "card_") else self.features
-            if kind is None:
-                raise InputError("this model was trained on graphs that are not molecules")
-            found = from_smiles(items, features=kind)
-            if found.rejected:
-                first = found.rejected[0]
-                raise InputError(
-                    f"{len(found.rejected)} of {len(items)} SMILES cannot be used; number "
-                    f"{first.line}, {first.text!r}: {first.reason}"
-                )
-            return found.graphs
-        return PackedGraphs.from_data(items)
+        """Graphs of any accepted kind as :class:`PackedGraphs`, as this model reads them."""
+        if not hasattr(self, "card_"):
+            return as_packed(graphs, self.features)
+        return as_read_by(self.card_, as_packed(graphs, self.card_.features))
 
     def _checked(self, graphs: Any) -> PackedGraphs:
         """Packed graphs with the features that the model was trained on."""
         if not hasattr(self, "net_"):
             raise NotFittedError("this model is not trained; call fit, or load a saved one")
-        packed = self.pack(graphs)
-        card = self.card_
-        codes = None if packed.cardinalities is None else list(packed.cardinalities)
-        if packed.x.shape[1] != card.in_channels or (codes is None) != (card.cardinalities is None):
-            raise InputError(
-                f"the graphs have {packed.x.shape[1]} node features "
-                f"({'codes' if codes else 'floats'}); this model was trained on {card.in_channels} "
-                f"({'codes' if card.cardinalities else 'floats'})"
-            )
-        return packed
+        return self.pack(graphs)
 
     def predict(self, graphs: Any) -> Array:
         """Classes or values, one for each graph."""
@@ -338,7 +335,7 @@ class SubgraphRecognizer:
         """
         packed = with_labels(self._checked(graphs), y)
         task, classes = self.card_.task, self.card_.classes
-        targets = as_targets(packed, task, classes)
+        targets = as_targets(packed, task, classes, self.card_.outputs)
         return quality(targets, self._outputs, classes=task == "classification", seed=seed)
 
     def save(
@@ -366,7 +363,7 @@ class SubgraphRecognizer:
         *,
         device: torch.device | str = "cpu",
         encoder: nn.Module | None = None,
-        bottleneck: Bottleneck | None = None,
+        bottleneck: type[Bottleneck] | Bottleneck | None = None,
     ) -> "SubgraphRecognizer":
         """Reads a saved model.
 
@@ -374,19 +371,83 @@ class SubgraphRecognizer:
             folder: What :meth:`save` wrote.
             device: Where to compute.
             encoder: Your own module, of the same shape, when the model was trained with one.
-            bottleneck: Likewise.
+            bottleneck: Likewise, or your own class.
         """
         net, card = load_model(Path(folder), encoder, bottleneck)
         options = card.architecture | card.training
+        if not isinstance(bottleneck, Bottleneck):
+            options |= card.bottleneck_options
         model = cls(
-            encoder or card.encoder,
-            bottleneck or card.bottleneck,
+            card.encoder if encoder is None else encoder,
+            card.bottleneck if bottleneck is None else bottleneck,
             task=card.task,
             preset=card.preset,
             features=card.features or "rich",
             device=device,
-            **options if bottleneck else options | card.bottleneck_options,
+            **options,
         )
         model.card_ = card
         model.net_ = net.to(device).eval()
         return model
+
+
+def as_packed(graphs: Any, features: str | None) -> PackedGraphs:
+    """Graphs of any accepted kind as :class:`PackedGraphs`; ``features`` is for SMILES."""
+    if isinstance(graphs, PackedGraphs | Molecules):
+        return graphs if isinstance(graphs, PackedGraphs) else graphs.graphs
+    if isinstance(graphs, Batch):
+        graphs = [graphs]
+    if isinstance(graphs, str | Data) or not isinstance(graphs, Iterable):
+        raise InputError(
+            f"expected a list of SMILES or of PyG Data, got one {type(graphs).__name__} "
+            f"{graphs!r}; put it in a list"
+        )
+    items = list(graphs)
+    if items and all(isinstance(item, str) for item in items):
+        return _from_all_smiles(items, features)
+    for number, item in enumerate(items):
+        if not isinstance(item, Data):
+            raise InputError(
+                f"graph {number} is {item!r}; expected PyG Data throughout, or SMILES throughout"
+            )
+    # A DataLoader gives batches; a batch is its graphs.
+    parts = [item.to_data_list() if isinstance(item, Batch) else [item] for item in items]
+    return PackedGraphs.from_data([graph for part in parts for graph in part])
+
+
+def _from_all_smiles(smiles: list[str], features: str | None) -> PackedGraphs:
+    if features is None:
+        raise InputError("this model was trained on graphs that are not molecules")
+    found = from_smiles(smiles, features=features)
+    if found.rejected:
+        first = found.rejected[0]
+        raise InputError(
+            f"{len(found.rejected)} of {len(smiles)} SMILES cannot be used; number "
+            f"{first.line}, {first.text!r}: {first.reason}"
+        )
+    return found.graphs
+
+
+def as_read_by(card: Card, graphs: PackedGraphs) -> PackedGraphs:
+    """The graphs in the words of a model, or an error when it cannot read them.
+
+    A list of PyG ``Data`` holds codes but does not say how many there are; the model does.
+    """
+    is_coded = graphs.cardinalities is not None
+    if graphs.x.shape[1] != card.in_channels or is_coded != (card.cardinalities is not None):
+        raise InputError(
+            f"the graphs have {graphs.x.shape[1]} node features "
+            f"({'codes' if is_coded else 'floats'}); this model was trained on {card.in_channels} "
+            f"({'codes' if card.cardinalities else 'floats'})"
+        )
+    if card.cardinalities is None:
+        return graphs
+    read = replace(graphs, cardinalities=tuple(card.cardinalities))
+    if card.features is None and atom_features(graphs):
+        raise InputError("the graphs are molecules; this model was trained on other graphs")
+    if card.features is not None and atom_features(read) is None:
+        raise InputError(
+            "this model was trained on molecules; give SMILES, or graphs made from them, which "
+            "carry their bonds and their SMILES"
+        )
+    return read

@@ -14,14 +14,22 @@ from vgib.nn.net import Task
 def with_labels(graphs: PackedGraphs, y: Any = None) -> PackedGraphs:
     """The graphs with usable labels, their own or ``y``, or an error that says what is wrong."""
     if y is not None:
-        labels = torch.as_tensor(np.asarray(y))
-        if len(labels) != len(graphs):
-            raise InputError(f"{len(graphs)} graphs and {len(labels)} labels do not fit together")
-        graphs = replace(graphs, y=labels)
+        labels = np.asarray(y)
+        if labels.dtype.kind not in "biuf":
+            first = next((v for v in labels.flat if not isinstance(v, bool | int | float)), y)
+            raise InputError(f"labels must be numbers, classes or values; got {first!r}")
+        if labels.ndim not in (1, 2) or len(labels) != len(graphs):
+            raise InputError(
+                f"{len(graphs)} graphs and labels of shape {labels.shape} do not fit together"
+            )
+        graphs = replace(graphs, y=torch.as_tensor(labels))
     if graphs.y is None:
         raise InputError("the graphs carry no labels; pass y=, or set data.y")
     if not len(graphs):
         raise InputError("there are no graphs to learn from")
+    if graphs.y.dim() == 2 and graphs.y.shape[1] == 1:
+        graphs = replace(graphs, y=graphs.y.squeeze(1))
+    assert graphs.y is not None
     if graphs.y.is_floating_point():
         is_bad = (~graphs.y.isfinite()).reshape(len(graphs), -1).any(1)
         if is_bad.any():
@@ -49,13 +57,30 @@ def task_of(graphs: PackedGraphs, wanted: Task | None = None) -> tuple[Task, lis
     return task, classes
 
 
-def as_targets(graphs: PackedGraphs, task: Task, classes: list[int] | None) -> PackedGraphs:
-    """Labels as the loss wants them: class numbers from zero, or 32-bit values."""
+def labels_each(graphs: PackedGraphs) -> int:
+    """How many labels each graph has."""
+    assert graphs.y is not None
+    return 1 if graphs.y.dim() == 1 else graphs.y.shape[1]
+
+
+def as_targets(
+    graphs: PackedGraphs, task: Task, classes: list[int] | None, outputs: int | None = None
+) -> PackedGraphs:
+    """Labels as the loss wants them: class numbers from zero, or 32-bit values.
+
+    With ``outputs``, what a model gives for each graph, there must be as many values.
+    """
     assert graphs.y is not None
     if task == "regression":
+        if outputs is not None and labels_each(graphs) != outputs:
+            raise InputError(
+                f"the graphs have {labels_each(graphs)} labels each; this model predicts {outputs}"
+            )
         return replace(graphs, y=graphs.y.float())
+    if graphs.y.dim() > 1:
+        raise InputError("classification needs one label for each graph; got several")
     known = torch.tensor(classes)
     number = torch.searchsorted(known, graphs.y.long()).clamp(max=len(known) - 1)
-    if not torch.equal(known[number], graphs.y.long()):
+    if not torch.equal(known[number].to(graphs.y.dtype), graphs.y):
         raise InputError(f"some graphs have classes beyond {classes}, which were trained on")
     return replace(graphs, y=number)

@@ -82,7 +82,8 @@ def roc_auc(probability: Array, y: Array, *, resamples: int = 200) -> Estimate:
 
 def mean_absolute_error(predicted: Array, y: Array) -> Estimate:
     """The mean distance between value and prediction."""
-    return mean(np.abs(np.asarray(predicted) - np.asarray(y)).reshape(len(y), -1).mean(1))
+    distance = np.abs(np.asarray(predicted) - np.asarray(y))
+    return mean(distance if distance.ndim == 1 else distance.mean(1))
 
 
 def r_squared(predicted: Array, y: Array) -> Estimate:

@@ -56,6 +56,8 @@ def find_subgraphs(
             the best-scored nodes, of these the largest connected part) or ``"nodes"`` (the
             best-scored nodes, connected or not). The last two give one subgraph a size.
     """
+    if n < 1:
+        raise InputError(f"n is {n}; expected at least one subgraph at each size")
     is_molecule = atom_features(graphs) is not None
     rule = rule or ("ring_intact" if is_molecule else "connected")
     if rule not in get_args(Rule):
@@ -74,7 +76,10 @@ def find_subgraphs(
     if not is_molecule or graphs.ids is None:
         return [[Subgraph(r.nodes, r.score, r.keep_ratio) for r in ranked] for ranked in found]
     return [
-        [Subgraph(r.nodes, r.score, r.keep_ratio, fragment(name, r.nodes).smiles) for r in ranked]
+        [
+            Subgraph(r.nodes, r.score, r.keep_ratio, fragment(name, r.nodes, capped=False).smiles)
+            for r in ranked
+        ]
         for name, ranked in zip(graphs.ids, found, strict=True)
     ]
 
@@ -82,13 +87,18 @@ def find_subgraphs(
 def wanted_sizes(
     graphs: PackedGraphs, scores: Array, keep_ratio: float | Sequence[float] | None
 ) -> list[Array]:
-    """How many nodes to keep of each graph, for each share; ``None``: as many as score one half."""
+    """How many nodes to keep of each graph, for each share; ``None``: as many as score one half.
+
+    At least one, also of a graph without nodes, which is then taken whole.
+    """
     if keep_ratio is not None:
-        ratios = [keep_ratio] if isinstance(keep_ratio, int | float) else keep_ratio
-        return [select.sizes_of_ratio(graphs.node_ptr, float(ratio)) for ratio in ratios]
+        ratios = np.atleast_1d(np.asarray(keep_ratio, dtype=float)).tolist()
+        if not ratios:
+            raise InputError("no keep_ratio was given; leave it out for scores of one half")
+        return [select.sizes_of_ratio(graphs.node_ptr, ratio) for ratio in ratios]
     kept = select.threshold(scores, graphs.node_ptr)
     before = np.concatenate([[0], np.cumsum(kept)])
-    return [np.diff(before[graphs.node_ptr.numpy()])]
+    return [np.maximum(1, np.diff(before[graphs.node_ptr.numpy()]))]
 
 
 def atom_features(graphs: PackedGraphs) -> str | None:

@@ -43,6 +43,19 @@ def replacing(path: Path) -> Iterator[Path]:
         temporary.unlink(missing_ok=True)
 
 
+def ensure_writable(folder: Path) -> None:
+    """Makes a folder and tries it, so that long work does not end at a closed door.
+
+    Raises:
+        UnwritableError: files cannot be written there.
+    """
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        tempfile.TemporaryFile(dir=folder).close()
+    except OSError as error:
+        raise unwritable(folder, error) from error
+
+
 def write_text(path: Path, text: str) -> None:
     """Writes a text file atomically."""
     with replacing(path) as temporary:

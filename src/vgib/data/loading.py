@@ -1,7 +1,9 @@
 """Graphs from whatever a user names: a file, a folder, or a dataset of the catalog."""
 
 from pathlib import Path
-from typing import Any
+from typing import Literal
+
+import numpy as np
 
 from vgib.chem.mol import scaffold
 from vgib.data import catalog
@@ -18,7 +20,7 @@ def load_graphs(
     source: str | Path,
     *,
     target: str | None = None,
-    target_kind: Any = "value",
+    target_kind: Literal["value", "class"] = "value",
     smiles_column: str | None = None,
     features: str = "rich",
     cache: str | Path | None = None,
@@ -71,12 +73,19 @@ def load_graphs(
         raise unknown_name(f"column of {found.name}", target, values)
     usable = table.dropna(subset=[target])
     labels = usable[target].to_numpy()
-    labels = labels.astype("int64") if target_kind == "class" else labels.astype("float64")
-    return from_smiles(usable["smiles"].tolist(), labels, features=features)
+    if labels.dtype.kind not in "biuf":
+        raise InputError(f"column {target!r} of {found.name} holds no numbers: {labels[0]!r}")
+    if target_kind == "class":
+        if not np.array_equal(labels, labels.astype("int64")):
+            raise InputError(f"column {target!r} of {found.name} holds values, not classes")
+        return from_smiles(usable["smiles"], labels.astype("int64"), features=features)
+    return from_smiles(usable["smiles"], labels.astype("float64"), features=features)
 
 
-def split_graphs(graphs: PackedGraphs, how: str = "random", *, seed: int = 0) -> Split:
+def split_graphs(graphs: PackedGraphs | Molecules, how: str = "random", *, seed: int = 0) -> Split:
     """85/5/10 by a seeded shuffle, by scaffold (molecules), or in the order of the file."""
+    if isinstance(graphs, Molecules):
+        graphs = graphs.graphs
     if how == "random":
         return random_split(len(graphs), seed=seed)
     if how == "file-order":

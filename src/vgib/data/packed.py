@@ -7,9 +7,10 @@ from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from itertools import pairwise
 from pathlib import Path
-from typing import Any, overload
+from typing import Any, NamedTuple, overload
 
 import numpy as np
+import numpy.typing as npt
 import torch
 from safetensors import SafetensorError, safe_open
 from torch import Tensor
@@ -341,30 +342,40 @@ class PackedGraphs:
 
     def batch(self, index: Tensor | None = None, *, device: torch.device | str = "cpu") -> Batch:
         """The graphs with these numbers (all, when ``None``) as one :class:`Batch`."""
-        everything = index is None
         wanted = torch.arange(len(self)) if index is None else index
-        if everything:
-            node_ptr, indptr, col, x = self.node_ptr, self.indptr, self.col, self.x
-            edge_ptr = self.edge_ptr
-        else:
-            node_ptr, nodes = _select_ranges(self.node_ptr, wanted)
-            edge_ptr, edges = _select_ranges(self.edge_ptr, wanted)
-            x = self.x[nodes]
-            indptr = _pointers(self._degree[nodes])
-            col = self.col[edges]
-        if col.numel() >= 2**31:
-            raise InputError(
-                f"{col.numel()} edges are too many for a batch; use a smaller batch size"
-            )
-        shift = node_ptr[:-1].int().repeat_interleave(edge_ptr.diff(), output_size=col.numel())
-        csr = Csr(indptr.int(), col + shift, x.shape[0], symmetric=self.is_undirected)
-        csr.indptr, csr.col = csr.indptr.to(device), csr.col.to(device)
+        chosen, flat = wanted.numpy(), self._flat
+        sizes, counts = flat.sizes[chosen], flat.edge_counts[chosen]
+        node_ptr = _offsets(sizes)
+        if (num_edges := int(counts.sum())) >= 2**31:
+            raise InputError(f"{num_edges} edges are too many for a batch; use a smaller one")
+        nodes = _ranges(flat.node_ptr[chosen], sizes, node_ptr)
+        edges = _ranges(flat.edge_ptr[chosen], counts, _offsets(counts))
+        col = flat.col.take(edges) + np.repeat(node_ptr[:-1], counts)
+        csr = Csr(
+            indptr=torch.from_numpy(_offsets(flat.degree.take(nodes))).to(device),
+            col=torch.from_numpy(col).to(device),
+            num_cols=len(nodes),
+            symmetric=self.is_undirected,
+        )
         return Batch(
-            x=x.to(device),
+            x=torch.from_numpy(flat.x.take(nodes, axis=0)).to(device),
             adj=Adjacency(csr),
-            graphs=Segments(node_ptr.int().to(device)),
-            y=None if self.y is None else (self.y if everything else self.y[wanted]).to(device),
+            graphs=Segments(torch.from_numpy(node_ptr).to(device)),
+            y=None if self.y is None else self.y[wanted].to(device),
             index=wanted,
+        )
+
+    @cached_property
+    def _flat(self) -> "_Flat":
+        """The tensors as NumPy views: its small operations start several times faster."""
+        return _Flat(
+            x=self.x.numpy(),
+            col=self.col.numpy(),
+            degree=self._degree.numpy(),
+            node_ptr=self.node_ptr.numpy(),
+            edge_ptr=self.edge_ptr.numpy(),
+            sizes=self.sizes.numpy(),
+            edge_counts=self.edge_ptr.diff().numpy(),
         )
 
     @cached_property
@@ -429,6 +440,32 @@ class PackedGraphs:
             ids = tuple(text[a:b].decode() for a, b in pairwise(ends))
         codes = about["cardinalities"]
         return cls(**tensors, ids=ids, cardinalities=None if codes is None else tuple(codes))
+
+
+class _Flat(NamedTuple):
+    x: npt.NDArray[Any]
+    col: npt.NDArray[np.int32]
+    degree: npt.NDArray[np.int64]
+    node_ptr: npt.NDArray[np.int64]
+    edge_ptr: npt.NDArray[np.int64]
+    sizes: npt.NDArray[np.int64]
+    edge_counts: npt.NDArray[np.int64]
+
+
+def _offsets(counts: npt.NDArray[np.int64]) -> npt.NDArray[np.int32]:
+    """Counts to offsets: ``[n] -> int32 [n + 1]``."""
+    offsets = np.zeros(len(counts) + 1, dtype=np.int32)
+    np.cumsum(counts, out=offsets[1:])
+    return offsets
+
+
+def _ranges(
+    start: npt.NDArray[np.int64], length: npt.NDArray[np.int64], offsets: npt.NDArray[np.int32]
+) -> npt.NDArray[np.int64]:
+    """The numbers of several ranges, one after the other."""
+    shift: npt.NDArray[np.int64] = np.repeat(start - offsets[:-1], length)
+    shift += np.arange(len(shift))
+    return shift
 
 
 def _pointers(counts: Tensor) -> Tensor:

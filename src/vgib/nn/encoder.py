@@ -35,7 +35,7 @@ class GCN(GCNConv):  # type: ignore[misc]  # PyG ships no types
         if not isinstance(edge_index, Adjacency):
             plain: Tensor = super().forward(x, edge_index, edge_weight)
             return plain
-        scale = (1 + edge_index.degree.to(x.dtype)).rsqrt()
+        scale = edge_index.gcn_scale(x.dtype)
         h = scale * self.lin(x)
         out: Tensor = scale * (edge_index @ h + h)
         return out if self.bias is None else out + self.bias

@@ -69,8 +69,17 @@ class Csr:
         indptr[1:] = counts.cumsum(0)
         return Csr(indptr, self.row[self.to_transpose], self.num_rows)
 
-    def matrix(self, values: Tensor) -> Tensor:
-        """The torch CSR tensor with these values."""
+    @cached_property
+    def _of_ones(self) -> dict[torch.dtype, Tensor]:
+        return {}
+
+    def matrix(self, values: Tensor | None, dtype: torch.dtype) -> Tensor:
+        """The torch CSR tensor with these values, or (made once) with ones."""
+        if values is None:
+            if dtype not in self._of_ones:
+                ones = torch.ones(self.col.numel(), dtype=dtype, device=self.col.device)
+                self._of_ones[dtype] = self.matrix(ones, dtype)
+            return self._of_ones[dtype]
         return torch.sparse_csr_tensor(
             self.indptr, self.col, values, (self.num_rows, self.num_cols), check_invariants=False
         )
@@ -83,6 +92,8 @@ def product(matrix: Csr, x: Tensor, weight: Tensor | None = None) -> Tensor:
 
     ``x`` is ``[columns, channels]``, ``weight`` is ``[nonzeros]`` (all ones when ``None``).
     """
+    if not torch.is_grad_enabled():
+        return matrix.matrix(weight, x.dtype) @ x
     result: Tensor = _Product.apply(x, weight, matrix)  # type: ignore[no-untyped-call]
     return result
 
@@ -100,8 +111,7 @@ class _Product(torch.autograd.Function):
     def forward(ctx: Any, x: Tensor, weight: Tensor | None, matrix: Csr) -> Tensor:
         ctx.matrix = matrix
         ctx.save_for_backward(x, weight)
-        values = x.new_ones(matrix.col.numel()) if weight is None else weight
-        return matrix.matrix(values) @ x
+        return matrix.matrix(weight, x.dtype) @ x
 
     @staticmethod
     def backward(ctx: Any, grad: Tensor) -> tuple[Tensor | None, Tensor | None, None]:
@@ -125,7 +135,7 @@ class _EdgeDot(torch.autograd.Function):
         ctx.save_for_backward(a, b)
         if matrix.col.numel() == 0 or not (a.is_cuda or HAS_MKL):
             return (a[matrix.row] * b[matrix.col]).sum(-1)
-        zeros = matrix.matrix(a.new_zeros(matrix.col.numel()))
+        zeros = matrix.matrix(a.new_zeros(matrix.col.numel()), a.dtype)
         sampled: Tensor = torch.sparse.sampled_addmm(zeros, a.contiguous(), b.t(), beta=0.0)
         return sampled.values()
 
@@ -191,6 +201,16 @@ class Adjacency:
             return self.csr.counts.to(torch.get_default_dtype()).unsqueeze(1)
         ones = self.weight.new_ones(self.num_nodes, 1)
         return product(self.csr, ones, self.weight)
+
+    def gcn_scale(self, dtype: torch.dtype) -> Tensor:
+        r"""The normalisation of a graph convolution, :math:`(1 + d_i)^{-1/2}`, computed once."""
+        if dtype not in self._gcn_scales:
+            self._gcn_scales[dtype] = (1 + self.degree.to(dtype)).rsqrt()
+        return self._gcn_scales[dtype]
+
+    @cached_property
+    def _gcn_scales(self) -> dict[torch.dtype, Tensor]:
+        return {}
 
     def with_weight(self, weight: Tensor) -> "Adjacency":
         """The same edges, weighted."""

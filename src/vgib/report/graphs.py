@@ -55,6 +55,8 @@ def draw_graph(
 
 def _places(graph: nx.Graph, size: tuple[int, int], seed: int) -> dict[int, tuple[float, float]]:
     """A spring layout that fills the picture."""
+    if not len(graph):
+        return {}
     raw = nx.spring_layout(graph, seed=seed, iterations=300, k=1.4 / max(len(graph), 1) ** 0.5)
     points = np.array([raw[node] for node in graph.nodes])
     spread = np.maximum(np.ptp(points, axis=0), 1e-9)

@@ -73,7 +73,8 @@ def test_a_message_is_weighted_by_the_attention_of_both_its_ends_and_encoded_aga
     sender, receiver = adj.edge_index
     expected = attention[sender] * attention[receiver]
     assert torch.equal(perturbed.edge_weight, expected)
-    assert torch.allclose(perturbed.z, net.encoder(x, adj.with_weight(expected)))
+    again = net.encoder(x, adj.with_weight(expected))
+    assert torch.allclose(perturbed.graph, graphs.sum(again))
 
 
 def test_in_evaluation_the_attention_is_the_probability() -> None:

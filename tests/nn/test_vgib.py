@@ -16,7 +16,15 @@ from vgib.errors import InputError
 from vgib.nn import vgib as module
 from vgib.nn.bottleneck import Encoded
 from vgib.nn.sparse import Adjacency, Segments
-from vgib.nn.vgib import VGIB, compression, graph_statistics, inject_noise, relax
+from vgib.nn.vgib import (
+    VGIB,
+    compression,
+    graph_statistics,
+    inject_noise,
+    node_sums,
+    noisy_sum,
+    relax,
+)
 
 F64 = torch.float64
 NO_EDGES = torch.zeros(2, 0, dtype=torch.int64)
@@ -239,17 +247,65 @@ def test_a_kept_node_is_left_as_it_is(noise: Any) -> None:
     assert torch.equal(inject_noise(h, torch.ones(5), mean, std, noise=noise), h)
 
 
+@pytest.mark.parametrize("readout", ["sum", "mean"])
+@pytest.mark.parametrize("noise", ["gaussian", "uniform"])
 @pytest.mark.parametrize("prior", ["graph", "population"])
-def test_with_every_gate_open_the_graph_passes_unchanged(prior: Any) -> None:
-    h = torch.randn(6, 3)
-    z = make(1e6, prior=prior).train()(encoded_of(h, [4, 2])).z
-    assert torch.equal(z, h)
+def test_with_every_gate_open_the_graph_passes_unchanged(
+    prior: Any, noise: Any, readout: str
+) -> None:
+    encoded = encoded_of(torch.randn(6, 3), [4, 2], readout)
+    graph = make(1e6, prior=prior, noise=noise).train()(encoded).graph
+    assert torch.allclose(graph, encoded.pool(encoded.h), atol=1e-6)
+
+
+@pytest.mark.parametrize("readout", ["sum", "mean"])
+@pytest.mark.parametrize("prior", ["graph", "population"])
+def test_one_draw_for_a_graph_is_distributed_as_the_readout_of_noise_in_each_node(
+    prior: Any, readout: str
+) -> None:
+    copies, h = 100_000, torch.randn(3, 2) * 2 + 1
+    encoded = encoded_of(h.repeat(copies, 1), [3] * copies, readout)
+    keep = torch.tensor([0.9, 0.2, 0.0]).repeat(copies)
+    bottleneck = make(channels=2, prior=prior).train()
+    mean, std = bottleneck.moments(encoded.h, encoded.graphs)
+    sizes = encoded.graphs.sizes
+    drawn = noisy_sum(node_sums(encoded.h, keep, encoded.graphs), mean, std, sizes)
+    drawn = drawn / (1 if readout == "sum" else 3)
+    spread = [encoded.graphs.spread_or_broadcast(moment) for moment in (mean, std)]
+    nodewise = encoded.pool(inject_noise(encoded.h, keep, *spread))
+    error = float(nodewise.std(0).max()) * math.sqrt(2 / copies)
+    assert torch.allclose(drawn.mean(0), nodewise.mean(0), atol=5 * error)
+    assert torch.allclose(drawn.std(0), nodewise.std(0), rtol=0.02)
+    for level in (0.05, 0.5, 0.95):
+        ours, theirs = drawn.quantile(level, 0), nodewise.quantile(level, 0)
+        assert torch.allclose(ours, theirs, atol=15 * error)
+
+
+def test_the_draw_has_the_right_gradient_and_none_that_is_infinite() -> None:
+    h = torch.randn(4, 2, dtype=F64)
+    graphs = encoded_of(h, [3, 1]).graphs
+    mean, std = torch.randn(2, 2, dtype=F64), torch.rand(2, 2, dtype=F64) + 0.1
+
+    def fixed(keep: Tensor) -> Tensor:
+        generator = torch.Generator().manual_seed(0)
+        return noisy_sum(node_sums(h, keep, graphs), mean, std, graphs.sizes.double(), generator)
+
+    assert torch.autograd.gradcheck(fixed, torch.rand(4, dtype=F64, requires_grad=True))
+    everything = torch.ones(4, dtype=F64, requires_grad=True)
+    (gradient,) = torch.autograd.grad(fixed(everything).sum(), everything)
+    assert gradient.isfinite().all()
+
+
+def noise_of_every_node(bottleneck: VGIB, h: Tensor, sizes: list[int]) -> Tensor:
+    graphs = encoded_of(h, sizes).graphs
+    moments = [graphs.spread_or_broadcast(moment) for moment in bottleneck.moments(h, graphs)]
+    return inject_noise(h, torch.zeros(len(h)), *moments)
 
 
 def test_noise_has_the_mean_and_spread_of_its_own_graph() -> None:
     sizes = [40_000, 30_000]
     h = torch.cat([torch.randn(sizes[0], 2) * 3 + 5, torch.randn(sizes[1], 2) * 0.5 - 1])
-    z = make(-1e6, channels=2).train()(encoded_of(h, sizes)).z
+    z = noise_of_every_node(make(channels=2), h, sizes)
     assert not torch.isclose(z, h).all(1).any()
     for drawn, own in zip(z.split(sizes), h.split(sizes), strict=True):
         std = own.std(0, correction=0)
@@ -266,7 +322,7 @@ def test_noise_has_the_mean_and_spread_of_its_own_graph() -> None:
 def test_population_noise_has_the_moments_of_the_training_set_for_every_graph() -> None:
     sizes = [40_000, 30_000]
     h = torch.cat([torch.randn(sizes[0], 2) * 3 + 5, torch.randn(sizes[1], 2) * 0.5 - 1])
-    z = make(-1e6, channels=2, prior="population").train()(encoded_of(h, sizes)).z
+    z = noise_of_every_node(make(channels=2, prior="population").train(), h, sizes)
     for drawn in z.split(sizes):
         assert torch.allclose(drawn.mean(0), h.mean(0), atol=0.1)
         assert torch.allclose(drawn.std(0), h.std(0), rtol=0.02)
@@ -411,7 +467,9 @@ def test_evaluation_gives_the_expected_perturbed_graph(prior: Any) -> None:
     own = torch.cat([h[:4].mean(0).expand(4, 3), h[4:].mean(0).expand(2, 3)])
     mean = own if prior == "graph" else torch.zeros(6, 3)
     assert torch.equal(perturbed.scores, p)
-    assert torch.allclose(perturbed.z, p[:, None] * h + (1 - p[:, None]) * mean, atol=1e-6)
+    nodes = p[:, None] * h + (1 - p[:, None]) * mean
+    expected = torch.stack([nodes[:4].sum(0), nodes[4:].sum(0)])
+    assert torch.allclose(perturbed.graph, expected, atol=1e-5)
 
 
 def spy(monkeypatch: pytest.MonkeyPatch, gates: Tensor) -> list[tuple[Tensor, float]]:
@@ -477,9 +535,10 @@ def test_probabilities_as_logits_are_those_of_a_two_way_gumbel_softmax(
 
 def test_uniform_noise_reaches_the_injection() -> None:
     h = torch.randn(2000, 1)
-    z = make(-1e6, channels=1, noise="uniform").train()(encoded_of(h, [2000])).z
-    assert z.min() >= h.mean() - 1e-5
-    assert z.max() <= h.mean() + h.std() + 1e-5
+    encoded = encoded_of(h, [2000], "mean")
+    drawn = make(-1e6, channels=1, noise="uniform").train()(encoded).graph.detach()
+    # The mean of U[0, 1) is one half, that of a standard normal is zero.
+    assert float(drawn) == pytest.approx(float(h.mean() + h.std() / 2), abs=0.05)
 
 
 def test_the_connectivity_term_is_added_only_when_asked_for() -> None:
@@ -512,7 +571,7 @@ def all_noise_readouts(graphs: list[Tensor], prior: Any, readout: str) -> list[T
     bottleneck = make(-1e6, channels=graphs[0].shape[1], prior=prior, momentum=0.0).train()
     h = torch.cat(graphs).repeat(COPIES, 1)
     encoded = encoded_of(h, sizes * COPIES, readout)
-    pooled = encoded.pool(bottleneck(encoded).z).detach()
+    pooled = bottleneck(encoded).graph.detach()
     return list(pooled.view(COPIES, len(graphs), -1).unbind(1))
 
 

@@ -25,4 +25,4 @@ class Attention(Bottleneck):
         graphs = encoded.graphs
         scores = (logits - graphs.max(logits)[graphs.batch]).exp()
         total = graphs.spread(graphs.sum(scores.unsqueeze(1))).squeeze(1)
-        return Perturbed(z=encoded.h, scores=scores, weight=scores / total)
+        return Perturbed(graph=encoded.pool(encoded.h, scores / total), scores=scores)

@@ -1,4 +1,4 @@
-"""The contract of every bottleneck: node representations in, perturbed ones and node scores out."""
+"""The contract of every bottleneck: node representations in, a perturbed graph and scores out."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -55,17 +55,15 @@ class Perturbed:
     """What a bottleneck lets through.
 
     Attributes:
-        z: The perturbed node representations.
+        graph: The readout of the perturbed nodes, ``[num_graphs, channels]``.
         scores: One number in [0, 1] for each node; higher means kept.
         terms: Named loss terms, scalars, not yet weighted.
-        weight: Weights of the nodes in the readout.
         edge_weight: Weights of the messages; the graph is encoded again with them.
     """
 
-    z: Tensor
+    graph: Tensor
     scores: Tensor
     terms: dict[str, Tensor] = field(default_factory=dict)
-    weight: Tensor | None = None
     edge_weight: Tensor | None = None
 
 
@@ -117,7 +115,8 @@ class NoBottleneck(Bottleneck):
 
     def forward(self, encoded: Encoded) -> Perturbed:
         """Passes everything on."""
-        return Perturbed(z=encoded.h, scores=encoded.h.new_ones(encoded.h.shape[0]))
+        ones = encoded.h.new_ones(encoded.h.shape[0])
+        return Perturbed(graph=encoded.pool(encoded.h), scores=ones)
 
 
 class Gate(nn.Module):

@@ -98,7 +98,7 @@ class GIB(Bottleneck):
     def forward(self, encoded: Encoded) -> Perturbed:
         """Weights each node by its keep-probability."""
         p = torch.sigmoid(self.gate(encoded.h))
-        perturbed = Perturbed(z=encoded.h, scores=p, weight=p)
+        perturbed = Perturbed(graph=encoded.pool(encoded.h, p), scores=p)
         if self.training:
             if self.weights["compression"]:
                 perturbed.terms["compression"] = self.information(encoded, perturbed)
@@ -109,9 +109,7 @@ class GIB(Bottleneck):
 
     def information(self, encoded: Encoded, perturbed: Perturbed) -> Tensor:
         """The critic's present estimate of I(G_sub; G)."""
-        graph = encoded.pool(encoded.h)
-        subgraph = encoded.pool(perturbed.z, perturbed.weight)
-        return donsker_varadhan(self.critic, graph, subgraph)
+        return donsker_varadhan(self.critic, encoded.pool(encoded.h), perturbed.graph)
 
     def inner_loss(self, encoded: Encoded, perturbed: Perturbed) -> Tensor:
         """What the critic minimises: its estimate, negated."""

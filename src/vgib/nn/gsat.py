@@ -75,7 +75,9 @@ class GSAT(Bottleneck):
         attention = relax(logits, self.temperature) if self.training else p
         csr = encoded.adj.csr
         perturbed = Perturbed(
-            z=encoded.h, scores=p, edge_weight=attention[csr.row] * attention[csr.col]
+            graph=encoded.pool(encoded.h),
+            scores=p,
+            edge_weight=attention[csr.row] * attention[csr.col],
         )
         if self.training and self.weights["compression"]:
             perturbed.terms["compression"] = bernoulli_kl(p, self.rate).mean()

@@ -86,7 +86,7 @@ class SubgraphNet(nn.Module):
         perturbed: Perturbed = self.bottleneck(encoded)
         if perturbed.edge_weight is not None:
             weighted = encoded.adj.with_weight(perturbed.edge_weight)
-            perturbed.z = self.encoder.states(encoded.x, weighted)[-1]
+            perturbed.graph = encoded.pool(self.encoder.states(encoded.x, weighted)[-1])
         return perturbed
 
     def terms(self, x: Tensor, adj: Adjacency, graphs: Segments, y: Tensor) -> dict[str, Tensor]:
@@ -97,7 +97,7 @@ class SubgraphNet(nn.Module):
     def terms_of(self, encoded: Encoded, perturbed: Perturbed, y: Tensor) -> dict[str, Tensor]:
         """Likewise, of a graph that is encoded and perturbed already."""
         weights = self.bottleneck.weights
-        views = {"prediction": encoded.pool(perturbed.z, perturbed.weight)}
+        views = {"prediction": perturbed.graph}
         if weights.get("clean"):
             views["clean"] = encoded.pool(encoded.h)
         if weights.get("subgraph"):
@@ -139,7 +139,7 @@ class SubgraphNet(nn.Module):
                 keep = hard_keep(perturbed.scores, encoded.graphs).to(encoded.h)
                 return encoded.pool(encoded.h, keep)
             case _:
-                return encoded.pool(perturbed.z, perturbed.weight)
+                return perturbed.graph
 
     def rescale(self, output: Tensor) -> Tensor:
         """Regression outputs in the units of the target; class logits as they are."""

@@ -4,7 +4,7 @@ Yu, Cao, He, "Improving Subgraph Recognition with Variational Graph Information 
 2022.
 """
 
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import torch
 from torch import Tensor
@@ -75,6 +75,7 @@ def inject_noise(
     return torch.lerp(torch.addcmul(mean, std, drawn), h, keep.unsqueeze(1))
 
 
+@torch.no_grad()
 def graph_statistics(h: Tensor, graphs: Segments, std_floor: float) -> tuple[Tensor, Tensor]:
     r"""The customised prior: mean and spread of each graph's own nodes, ``[num_graphs, channels]``.
 
@@ -84,7 +85,6 @@ def graph_statistics(h: Tensor, graphs: Segments, std_floor: float) -> tuple[Ten
     Detached: the prior is a fact about the graph, not a way to lower the loss. ``std_floor`` stands
     in where a channel is constant, as every channel of a one-node graph is.
     """
-    h = h.detach()
     mean = graphs.mean(h)
     variance = graphs.mean((h - graphs.spread(mean)).square())
     return mean, variance.clamp(min=std_floor**2).sqrt()
@@ -100,6 +100,7 @@ def compression(
     pole_floor: float,
     log_term: bool = True,
     square_of_sum: bool = True,
+    sums: "NodeSums | None" = None,
 ) -> Tensor:
     r"""The variational upper bound on I(z_N; G), for each graph, up to a constant (Sec. 4.3).
 
@@ -122,22 +123,62 @@ def compression(
             bound infinite; below the floor this is a finite surrogate and no longer a bound.
         log_term: ``False`` leaves the logarithm out, as the authors' program does.
         square_of_sum: ``False`` puts the sum of the squares in the place of :math:`B^2`, likewise.
+        sums: What :func:`node_sums` gave, when it is at hand.
 
     Returns:
         ``[num_graphs]``.
     """
-    keep = keep.unsqueeze(1)
-    # One product for every sum over nodes: lambda h, lambda and (1 - lambda)^2.
-    sums = graphs.sum(torch.cat([keep * h, keep, (1 - keep).square()], dim=1))
-    a = sums[:, -1]
+    kept, gates, a = node_sums(h, keep, graphs) if sums is None else sums
     if square_of_sum:
-        b = (sums[:, :-2] - mean * sums[:, -2:-1]) / std
-        signal = b.square().mean(1)
+        signal = ((kept - mean * gates) / std).square().mean(1)
     else:
         centred = (h - graphs.spread_or_broadcast(mean)) / graphs.spread_or_broadcast(std)
-        signal = graphs.sum((keep * centred).square()).mean(1)
+        signal = graphs.sum((keep.unsqueeze(1) * centred).square()).mean(1)
+    a = a.squeeze(1)
     bound = (a + signal) / (2 * graphs.sizes.squeeze(1).to(a.dtype))
     return bound - 0.5 * a.clamp(min=pole_floor).log() if log_term else bound
+
+
+class NodeSums(NamedTuple):
+    r"""Sums over each graph's nodes.
+
+    ``kept`` is :math:`\sum\lambda_j h_j`, ``[num_graphs, channels]``; ``gates`` is
+    :math:`\sum\lambda_j` and ``noise_power`` is :math:`A = \sum(1-\lambda_j)^2`,
+    ``[num_graphs, 1]``.
+    """
+
+    kept: Tensor
+    gates: Tensor
+    noise_power: Tensor
+
+
+def node_sums(h: Tensor, keep: Tensor, graphs: Segments) -> NodeSums:
+    """All sums that the bound and the readout need, by one product."""
+    column = keep.unsqueeze(1)
+    sums = graphs.sum(torch.cat([column * h, column, (1 - column).square()], dim=1))
+    return NodeSums(sums[:, :-2], sums[:, -2:-1], sums[:, -1:])
+
+
+def noisy_sum(
+    sums: NodeSums,
+    mean: Tensor,
+    std: Tensor,
+    sizes: Tensor,
+    generator: torch.Generator | None = None,
+) -> Tensor:
+    r"""The sum readout of a graph into which Gaussian noise was injected.
+
+    .. math:: \sum_j z_j = \sum_j \lambda_j h_j + \mu_h \sum_j (1 - \lambda_j)
+              + \sigma_h \sqrt A\, \epsilon, \quad \epsilon \sim \mathcal N(0, 1)
+
+    The same distribution as injecting node by node (:func:`inject_noise`) and summing: a sum of
+    independent Gaussians is a Gaussian, so that it is enough to draw once for each graph.
+    """
+    expected = sums.kept + mean * (sizes - sums.gates)
+    # The gradient of the root has a pole where everything is kept; there is no noise there either.
+    spread = std * sums.noise_power.clamp(min=torch.finfo(std.dtype).tiny).sqrt()
+    drawn = torch.empty_like(expected).normal_(generator=generator)
+    return torch.addcmul(expected, spread, drawn)
 
 
 @bottlenecks.register("vgib")
@@ -232,10 +273,17 @@ class VGIB(Bottleneck):
         p = torch.sigmoid(logits)
         mean, std = self.moments(h, graphs)
         if not self.training:
-            expected = torch.lerp(graphs.spread_or_broadcast(mean), h, p.unsqueeze(1))
-            return Perturbed(z=expected, scores=p)
+            kept, gates, _ = node_sums(h, p, graphs)
+            expected = kept + mean * (graphs.sizes.to(h.dtype) - gates)
+            return Perturbed(graph=self._as_readout(expected, encoded), scores=p)
         keep = relax(2 * p - 1 if self.probabilities_as_logits else logits, self.temperature)
-        terms = {}
+        sums = node_sums(h, keep, graphs)
+        if self.noise == "gaussian":
+            noisy = noisy_sum(sums, mean, std, graphs.sizes.to(h.dtype))
+        else:
+            mean_, std_ = graphs.spread_or_broadcast(mean), graphs.spread_or_broadcast(std)
+            noisy = graphs.sum(inject_noise(h, keep, mean_, std_, noise=self.noise))
+        perturbed = Perturbed(graph=self._as_readout(noisy, encoded), scores=p)
         if self.weights["compression"]:
             bound = compression(
                 h,
@@ -246,13 +294,17 @@ class VGIB(Bottleneck):
                 pole_floor=self.pole_floor,
                 log_term=self.log_term,
                 square_of_sum=self.square_of_sum,
+                sums=sums,
             )
-            terms["compression"] = bound.mean()
+            perturbed.terms["compression"] = bound.mean()
         if self.weights["connectivity"]:
-            terms["connectivity"] = connectivity(p, encoded.adj, graphs).mean()
-        mean, std = graphs.spread_or_broadcast(mean), graphs.spread_or_broadcast(std)
-        z = inject_noise(h, keep, mean, std, noise=self.noise)
-        return Perturbed(z=z, scores=p, terms=terms)
+            perturbed.terms["connectivity"] = connectivity(p, encoded.adj, graphs).mean()
+        return perturbed
+
+    @staticmethod
+    def _as_readout(total: Tensor, encoded: Encoded) -> Tensor:
+        """The sum over nodes, or their mean: noise takes the place of a node, so all count."""
+        return total if encoded.readout == "sum" else total / encoded.graphs.sizes.to(total.dtype)
 
     def moments(self, h: Tensor, graphs: Segments) -> tuple[Tensor, Tensor]:
         """Mean and spread of the prior, ``[num_graphs, channels]`` or ``[1, channels]``."""

@@ -84,7 +84,7 @@ class OwnBottleneck(Bottleneck):
 
     def forward(self, encoded: Encoded) -> Perturbed:
         scores = torch.sigmoid(self.slope * self.score(encoded.h).squeeze(1))
-        return Perturbed(z=encoded.h, scores=scores, weight=scores)
+        return Perturbed(graph=encoded.pool(encoded.h, scores), scores=scores)
 
 
 # ---- the verbs, by task --------------------------------------------------------------------------
@@ -492,7 +492,7 @@ def test_an_untrained_model_says_so(verb: str, tmp_path: Path) -> None:
     [
         ({"epoch": 3}, "did you mean 'epochs'"),
         ({"betta": 3}, "did you mean 'beta'"),
-        ({"bottleneck": "gsat", "beta": 0.1}, "no option named 'beta'"),
+        ({"bottleneck": "attention", "beta": 0.1}, "no option named 'beta'"),
         ({"bottleneck": "vgibb"}, "did you mean 'vgib'"),
         ({"encoder": "gcm"}, "did you mean 'gcn'"),
         ({"preset": "papers"}, "did you mean 'paper'"),

@@ -16,7 +16,8 @@ def with_labels(graphs: PackedGraphs, y: Any = None) -> PackedGraphs:
     if y is not None:
         labels = np.asarray(y)
         if labels.dtype.kind not in "biuf":
-            first = next((v for v in labels.flat if not isinstance(v, bool | int | float)), y)
+            plain = labels.ravel().tolist()
+            first = next((value for value in plain if not isinstance(value, int | float)), plain)
             raise InputError(f"labels must be numbers, classes or values; got {first!r}")
         if labels.ndim not in (1, 2) or len(labels) != len(graphs):
             raise InputError(

@@ -23,7 +23,7 @@ def with_labels(graphs: PackedGraphs, y: Any = None) -> PackedGraphs:
             raise InputError(
                 f"{len(graphs)} graphs and labels of shape {labels.shape} do not fit together"
             )
-        graphs = replace(graphs, y=torch.as_tensor(labels))
+        graphs = replace(graphs, y=torch.from_numpy(labels.copy()))  # pandas lends, read-only
     if graphs.y is None:
         raise InputError("the graphs carry no labels; pass y=, or set data.y")
     if not len(graphs):

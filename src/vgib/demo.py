@@ -19,7 +19,7 @@ from vgib.chem.blocks import blocks_of
 from vgib.chem.draw import draw
 from vgib.chem.fragment import fragment
 from vgib.chem.properties import qed
-from vgib.data.files import write_text
+from vgib.data.files import ensure_writable, write_text
 from vgib.data.molecules import from_smiles, load_drugs
 from vgib.data.packed import PackedGraphs
 from vgib.data.splits import random_split
@@ -57,6 +57,7 @@ class Demo:
 
 def run_demo(out: Path, *, bar: Bar, say: Say, seed: int = 0) -> Demo:
     """Trains both models, prints what they are worth, and writes ``out/report.html``."""
+    ensure_writable(out)
     motifs, motif_section = recognise_motifs(bar, say, seed)
     drugs, drug_section = recognise_drugs(bar, say, seed)
     report = out / "report.html"

@@ -6,13 +6,12 @@ import json
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 from rich.console import Console
 
 from vgib import console
 from vgib.data.entries import entry, names
-from vgib.data.molecules import Molecules, from_smiles
+from vgib.data.molecules import from_smiles
 from vgib.errors import InputError, UnwritableError
 from vgib.recognition import Recognition, Subgraph
 
@@ -166,8 +165,13 @@ def test_a_place_that_cannot_be_written_is_answered(tmp_path: Path) -> None:
         written(tmp_path / "file" / "a.csv")
 
 
-def test_no_molecules_write_a_header_only(tmp_path: Path) -> None:
-    nothing = Molecules(MOLECULES.graphs[[]], (), (), np.zeros(0, dtype=np.int64))
-    with console.recognition_output(tmp_path / "a.csv", False) as write:
-        write(nothing, [])
-    assert (tmp_path / "a.csv").read_text() == ",".join(console.COLUMNS) + "\n"
+def test_the_header_comes_once_and_with_the_first_rows(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    with console.recognition_output(None, False) as write:
+        assert capsys.readouterr().out == ""
+        write(MOLECULES, FOUND)
+        write(MOLECULES, FOUND)
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0] == ",".join(console.COLUMNS) and lines.count(lines[0]) == 1
+    assert len(lines) == 7

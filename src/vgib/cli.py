@@ -264,11 +264,11 @@ def _molecule_source(inputs: list[str]) -> Path | Iterable[str]:
     """One file, or SMILES as lines; standard input when there is nothing."""
     if not inputs:
         if sys.stdin.isatty():
-            raise InputError("give SMILES or a file, or pipe SMILES into standard input")
+            raise typer.BadParameter("give SMILES or a file, or pipe SMILES into standard input")
         return _lines(sys.stdin.buffer)
     paths = [Path(item) for item in inputs if _is_there(Path(item))]
     if paths and len(inputs) > 1:
-        raise InputError("give one file, or SMILES, not both")
+        raise typer.BadParameter("give one file, or SMILES, not both")
     if not paths and len(inputs) == 1 and Path(inputs[0]).suffix in {*SUFFIXES, ".gz"}:
         raise InputError(f"there is no file {inputs[0]!r}")
     return paths[0] if paths else inputs
@@ -297,7 +297,7 @@ def _assignments(settings: list[str]) -> dict[str, Any]:
     for item in settings:
         key, equals, value = item.partition("=")
         if not equals:
-            raise InputError(f"--set wants KEY=VALUE, for instance epochs=50; got {item!r}")
+            raise typer.BadParameter(f"--set wants KEY=VALUE, such as epochs=50; got {item!r}")
         try:
             found[key] = json.loads(value.lower() if value in ("True", "False") else value)
         except json.JSONDecodeError:

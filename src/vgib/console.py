@@ -155,9 +155,10 @@ def _json_lines(file: IO[str]) -> Write:
 
 def _csv_rows(file: IO[str]) -> Write:
     table = csv.writer(file, lineterminator="\n")
-    table.writerow(COLUMNS)
+    header = iter([COLUMNS])  # comes with the first rows: a failure before them prints nothing
 
     def write(molecules: "Molecules", found: "list[Recognition]") -> None:
+        table.writerows(header)
         for row, recognition in zip(molecules.rows.tolist(), found, strict=True):
             for rank, subgraph in enumerate(recognition.subgraphs, 1):
                 table.writerow(

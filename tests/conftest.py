@@ -38,3 +38,9 @@ def mirror() -> Path:
     if not MIRROR.is_dir():
         pytest.skip(f"no mirror of public datasets at {MIRROR}; name one with VGIB_MIRROR=folder")
     return MIRROR
+
+
+@pytest.fixture(autouse=True)
+def _same_draws_every_time() -> None:
+    """A test that draws weights or data without a seed of its own draws the same ones each time."""
+    torch.manual_seed(0)

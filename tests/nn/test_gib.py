@@ -15,7 +15,7 @@ from vgib.nn.encoder import Encoder
 from vgib.nn.gib import GIB, Critic, donsker_varadhan
 from vgib.nn.net import SubgraphNet
 from vgib.nn.sparse import Adjacency, Segments
-from vgib.train import _optimizers, train, train_inner_level
+from vgib.train import optimizers, train, train_inner_level
 
 RHO = 0.8
 TRUE_INFORMATION = -0.5 * math.log(1 - RHO**2)
@@ -157,7 +157,7 @@ def critic_names(net: SubgraphNet) -> set[str]:
 
 def test_the_inner_level_changes_the_critic_alone() -> None:
     net = make_net().train()
-    _, inner = _optimizers(net, Training())
+    _, inner = optimizers(net, Training())
     before = snapshot(net)
     train_inner_level(net, GRAPHS.batch(), inner)
     assert changed(net, before) == critic_names(net)
@@ -166,7 +166,7 @@ def test_the_inner_level_changes_the_critic_alone() -> None:
 
 def test_the_outer_level_leaves_the_critic_alone() -> None:
     net = make_net().train()
-    outer, _ = _optimizers(net, Training())
+    outer, _ = optimizers(net, Training())
     before = snapshot(net)
     batch = GRAPHS.batch()
     net.objective(net.terms(batch.x, batch.adj, batch.graphs, batch.y)).backward()
@@ -180,7 +180,7 @@ def test_the_outer_level_leaves_the_critic_alone() -> None:
 def test_the_inner_level_raises_the_estimate() -> None:
     net = make_net(inner_steps=100, critic_hidden=32).train()
     batch = replace(GRAPHS, x=torch.randn(GRAPHS.num_nodes, 1)).batch()
-    _, inner = _optimizers(net, Training(inner_lr=1e-2))
+    _, inner = optimizers(net, Training(inner_lr=1e-2))
 
     def information() -> float:
         with torch.no_grad():

@@ -348,6 +348,7 @@ class PackedGraphs:
         node_ptr = _offsets(sizes)
         if (num_edges := int(counts.sum())) >= 2**31:
             raise InputError(f"{num_edges} edges are too many for a batch; use a smaller one")
+        graph_of_node = np.repeat(np.arange(len(chosen), dtype=np.int32), sizes)
         nodes = _ranges(flat.node_ptr[chosen], sizes, node_ptr)
         edges = _ranges(flat.edge_ptr[chosen], counts, _offsets(counts))
         col = flat.col.take(edges) + np.repeat(node_ptr[:-1], counts)
@@ -360,7 +361,9 @@ class PackedGraphs:
         return Batch(
             x=torch.from_numpy(flat.x.take(nodes, axis=0)).to(device),
             adj=Adjacency(csr),
-            graphs=Segments(torch.from_numpy(node_ptr).to(device)),
+            graphs=Segments(
+                torch.from_numpy(node_ptr).to(device), torch.from_numpy(graph_of_node).to(device)
+            ),
             y=None if self.y is None else self.y[wanted].to(device),
             index=wanted,
         )

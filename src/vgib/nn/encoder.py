@@ -37,8 +37,8 @@ class GCN(GCNConv):  # type: ignore[misc]  # PyG ships no types
             return plain
         scale = edge_index.gcn_scale(x.dtype)
         h = scale * self.lin(x)
-        out: Tensor = scale * (edge_index @ h + h)
-        return out if self.bias is None else out + self.bias
+        summed = edge_index @ h + h
+        return scale * summed if self.bias is None else torch.addcmul(self.bias, scale, summed)
 
 
 class SAGE(SAGEConv):  # type: ignore[misc]
@@ -233,8 +233,9 @@ class Embedding(nn.Module):
     def forward(self, codes: Tensor) -> Tensor:
         """``int [num_nodes, columns] -> float [num_nodes, channels]``."""
         # A code beyond the training set's counts as the last one.
-        rows = torch.minimum(codes.long(), self.last) + self.starts
-        if rows.shape[1] == 1:
+        if codes.shape[1] == 1:
+            rows = codes[:, 0].long().clamp(max=self.table.num_embeddings - 1)
             # Its backward is a plain index_add, five times faster than nn.Embedding's here.
-            return self.table.weight.index_select(0, rows[:, 0])
+            return self.table.weight.index_select(0, rows)
+        rows = torch.minimum(codes.long(), self.last) + self.starts
         return nn.functional.embedding_bag(rows, self.table.weight, mode="sum")

@@ -105,9 +105,9 @@ class SubgraphNet(nn.Module):
             # Straight through: the selection forward, the probability's gradient backward.
             keep = hard + perturbed.scores - perturbed.scores.detach()
             views["subgraph"] = encoded.pool(encoded.h, keep)
-        outputs = self.head(torch.cat(list(views.values()))).chunk(len(views))
-        terms = {name: self.loss(o, y) for name, o in zip(views, outputs, strict=True)}
-        return terms | perturbed.terms
+        outputs = self.head(torch.cat(list(views.values())))
+        losses = self.losses(outputs, torch.cat([y] * len(views))).view(len(views), -1).mean(1)
+        return dict(zip(views, losses.unbind(), strict=True)) | perturbed.terms
 
     def objective(self, terms: dict[str, Tensor]) -> Tensor:
         """The weighted sum of the terms: what is minimised."""
@@ -116,11 +116,15 @@ class SubgraphNet(nn.Module):
         return torch.as_tensor(total)
 
     def loss(self, output: Tensor, y: Tensor) -> Tensor:
-        """Cross-entropy, or the squared error in units of the target's spread."""
+        """The mean of :meth:`losses`."""
+        return self.losses(output, y).mean()
+
+    def losses(self, output: Tensor, y: Tensor) -> Tensor:
+        """Cross-entropy, or the squared error in units of the target's spread, of each graph."""
         if self.task == "classification":
-            return nn.functional.cross_entropy(output, y)
+            return nn.functional.cross_entropy(output, y, reduction="none")
         wanted = (y.reshape(output.shape) - self.target_mean) / self.target_std
-        return nn.functional.mse_loss(output, wanted)
+        return (output - wanted).square().mean(1)
 
     def predict(
         self, x: Tensor, adj: Tensor | Adjacency, graphs: Segments

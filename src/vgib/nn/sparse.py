@@ -224,10 +224,12 @@ class Adjacency:
 class Segments:
     """Which nodes belong to which graph; nodes of one graph stand together.
 
-    ``ptr`` is ``int32 [num_graphs + 1]``: the nodes of graph *g* are ``ptr[g]:ptr[g + 1]``.
+    ``ptr`` is ``int32 [num_graphs + 1]``: the nodes of graph *g* are ``ptr[g]:ptr[g + 1]``;
+    ``graph_of_node`` is ``int32 [num_nodes]``, worked out when it is not given.
     """
 
     ptr: Tensor
+    graph_of_node: Tensor | None = None
 
     @classmethod
     def from_batch(cls, batch: Tensor, num_graphs: int | None = None) -> "Segments":
@@ -257,6 +259,8 @@ class Segments:
         num_nodes = int(self.ptr[-1])
         nodes = torch.arange(num_nodes + 1, dtype=torch.int32, device=self.ptr.device)
         members = Csr(self.ptr, nodes[:-1], num_nodes)
+        if self.graph_of_node is not None:
+            members.row = self.graph_of_node
         members.transpose = Csr(nodes, members.row, self.num_graphs)
         members.transpose.transpose = members
         return members

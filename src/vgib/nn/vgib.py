@@ -130,7 +130,7 @@ def compression(
     """
     kept, gates, a = node_sums(h, keep, graphs) if sums is None else sums
     if square_of_sum:
-        signal = ((kept - mean * gates) / std).square().mean(1)
+        signal = (torch.addcmul(kept, mean, gates, value=-1) / std).square().mean(1)
     else:
         centred = (h - graphs.spread_or_broadcast(mean)) / graphs.spread_or_broadcast(std)
         signal = graphs.sum((keep.unsqueeze(1) * centred).square()).mean(1)
@@ -174,7 +174,7 @@ def noisy_sum(
     The same distribution as injecting node by node (:func:`inject_noise`) and summing: a sum of
     independent Gaussians is a Gaussian, so that it is enough to draw once for each graph.
     """
-    expected = sums.kept + mean * (sizes - sums.gates)
+    expected = torch.addcmul(sums.kept, mean, sizes - sums.gates)
     # The gradient of the root has a pole where everything is kept; there is no noise there either.
     spread = std * sums.noise_power.clamp(min=torch.finfo(std.dtype).tiny).sqrt()
     drawn = torch.empty_like(expected).normal_(generator=generator)

@@ -107,6 +107,22 @@ def test_the_area_of_several_classes_is_that_of_scikit_learn() -> None:
     assert metrics.roc_auc(p, y).value == pytest.approx(expected)
 
 
+@given(
+    st.lists(
+        st.tuples(st.sampled_from([0.0, 0.1, 0.1 + 1e-9, 0.5, 1.0]), st.booleans()), min_size=2
+    )
+)
+def test_the_area_is_that_of_scikit_learn_also_with_equal_scores(
+    pairs: list[tuple[float, bool]],
+) -> None:
+    scores, truth = np.array([s for s, _ in pairs]), np.array([t for _, t in pairs])
+    area = metrics.area_under_roc(scores, truth)
+    if truth.all() or not truth.any():
+        assert math.isnan(area)
+    else:
+        assert area == pytest.approx(roc_auc_score(truth, scores))
+
+
 def test_one_class_alone_has_no_area() -> None:
     assert is_nothing(metrics.roc_auc(np.full((5, 2), 0.5), np.ones(5, dtype=int)))
     three = metrics.roc_auc(np.full((4, 3), 1 / 3), np.array([0, 1, 0, 1]))

@@ -17,6 +17,7 @@ from torch_geometric.loader import DataLoader
 from torch_geometric.nn import GCNConv
 from torch_geometric.nn.models import GIN as PygGIN
 
+from vgib import estimator
 from vgib.chem.properties import qed
 from vgib.config import PRESETS, preset
 from vgib.data.molecules import Molecules, from_smiles, load_drugs
@@ -27,6 +28,7 @@ from vgib.estimator import SubgraphRecognizer
 from vgib.nn.bottleneck import Bottleneck, Encoded, Perturbed, bottlenecks
 from vgib.nn.encoder import LAYERS
 from vgib.nn.vgib import VGIB
+from vgib.train import train
 
 TINY: dict[str, Any] = {"hidden": 8, "depth": 2, "head_hidden": 8, "epochs": 2, "batch_size": 16}
 MOTIFS = generate_ba2motifs(30)
@@ -270,6 +272,31 @@ def test_by_default_a_tenth_of_the_graphs_validates(of_motifs: SubgraphRecognize
     few = recognizer().fit(MOTIFS[:9])
     assert few.card_.data["split"] == "no validation graphs"
     assert "val_loss" not in few.history_.epochs[0]
+
+
+def test_graphs_that_validate_do_not_train(monkeypatch: pytest.MonkeyPatch) -> None:
+    given: dict[str, Any] = {}
+
+    def watched(net: Any, graphs: PackedGraphs, **options: Any) -> Any:
+        given.update(options, graphs=graphs)
+        return train(net, graphs, **options)
+
+    monkeypatch.setattr(estimator, "train", watched)
+    recognizer().fit(SMILES, QED)
+    trained, validated = given["graphs"][given["index"]].ids, given["val"].ids
+    assert len(trained) == 27 and len(validated) == 3
+    assert set(trained) | set(validated) == set(MOLECULES.ids)
+
+
+def test_values_are_standardised_by_the_graphs_that_train() -> None:
+    whole = recognizer(select="last").fit(SMILES, 100 * QED).net_
+    assert whole.target_mean.item() == pytest.approx(100 * QED.mean(), rel=1e-5)
+    assert whole.target_std.item() == pytest.approx(100 * QED.std(), rel=1e-5)
+    outlier = np.append(QED[:20], 1e6)
+    given = recognizer().fit(SMILES[:20], QED[:20], val=(SMILES[:21], outlier)).net_
+    assert given.target_mean.item() == pytest.approx(QED[:20].mean(), rel=1e-5)
+    as_they_are = recognizer(standardize=False).fit(SMILES, 100 * QED).net_
+    assert as_they_are.target_std.item() == 1
 
 
 def test_a_checkpoint_goes_through(tmp_path: Path) -> None:

@@ -518,8 +518,8 @@ def test_the_exit_code_and_the_streams_of_a_process(model: Path) -> None:
 
     good = process("recognize", "CCO", "oops", "--model", model)
     assert good.code == 0 and len(rows(good.out)) == 1 and "line 2 (oops)" in good.err
-    failed = process("recognize", "CCO", "--model", model / "nowhere")
-    assert failed.out == "" and failed.err.startswith("error: there is no model folder")
+    failed = process("data", "fetch", "MUTAG", "--mirror", model / "nowhere")
+    assert failed.out == "" and failed.err.startswith("error: the mirror")
     assert failed.code == 1
     misused = process("data", "info", "MUTAGG")
     assert misused.code == 2 and "did you mean 'MUTAG'" in misused.err

@@ -221,3 +221,12 @@ def test_a_recognition_becomes_plain_json() -> None:
         "subgraphs": [{"nodes": (0, 1), "score": 0.123456, "keep_ratio": 0.5, "smiles": "*CC"}]
     }
     assert record["scores"] == [0.1235, 0.5, 0.9]
+
+
+def test_by_default_a_molecule_keeps_the_part_whose_blocks_score_one_half() -> None:
+    graphs = from_smiles(["CC(=O)Nc1ccc(O)cc1"]).graphs
+    ring = [4, 5, 6, 7, 9, 10]
+    scores = np.full(11, 0.1)
+    scores[ring] = [0.9, 0.4, 0.9, 0.6, 0.7, 0.6]
+    ((found,),) = find_subgraphs(graphs, scores)
+    assert found.nodes == tuple(ring)

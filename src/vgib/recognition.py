@@ -49,8 +49,9 @@ def find_subgraphs(
         graphs: The graphs that were scored.
         scores: One number in [0, 1] for each node, packed like the graphs.
         n: How many at each size.
-        keep_ratio: The share of the nodes to keep, or several; by default as many nodes as score at
-            least one half (the paper).
+        keep_ratio: The share of the nodes to keep, or several; by default the size of the largest
+            connected part that scores at least one half (the paper), whole rings counted by
+            their mean where rings stay whole.
         rule: ``"ring_intact"`` (connected, no ring and no multiple bond cut: the default for
             molecules), ``"connected"`` (the default otherwise), ``"largest_part"`` (the paper's:
             the best-scored nodes, of these the largest connected part) or ``"nodes"`` (the
@@ -64,11 +65,13 @@ def find_subgraphs(
         raise unknown_name("selection rule", rule, get_args(Rule))
     if rule == "ring_intact" and not is_molecule:
         raise InputError("only molecules have rings to keep whole; use rule='connected'")
-    sizes = wanted_sizes(graphs, scores, keep_ratio)
     if rule in ("ring_intact", "connected"):
         blocks = blocks_of(graphs, graphs.edge_attr) if rule == "ring_intact" else None
+        smooth = scores if blocks is None else select.block_means(scores, graphs, blocks)
+        sizes = wanted_sizes(graphs, smooth, keep_ratio, connected=True)
         found = select.ranked(scores, graphs, sizes=sizes, blocks=blocks, n=n)
     else:
+        sizes = wanted_sizes(graphs, scores, keep_ratio)
         masks = [select.size(scores, graphs.node_ptr, k) for k in sizes]
         if rule == "largest_part":
             masks = [select.largest_connected(mask, graphs, scores) for mask in masks]
@@ -85,11 +88,16 @@ def find_subgraphs(
 
 
 def wanted_sizes(
-    graphs: PackedGraphs, scores: Array, keep_ratio: float | Sequence[float] | None
+    graphs: PackedGraphs,
+    scores: Array,
+    keep_ratio: float | Sequence[float] | None,
+    *,
+    connected: bool = False,
 ) -> list[Array]:
     """How many nodes to keep of each graph, for each share; ``None``: as many as score one half.
 
-    At least one, also of a graph without nodes, which is then taken whole.
+    At least one, also of a graph without nodes, which is then taken whole. ``connected``: only the
+    largest connected part of those that score one half.
     """
     if keep_ratio is not None:
         ratios = np.atleast_1d(np.asarray(keep_ratio, dtype=float)).tolist()
@@ -97,6 +105,8 @@ def wanted_sizes(
             raise InputError("no keep_ratio was given; leave it out for scores of one half")
         return [select.sizes_of_ratio(graphs.node_ptr, ratio) for ratio in ratios]
     kept = select.threshold(scores, graphs.node_ptr)
+    if connected:
+        kept = select.largest_connected(kept, graphs, scores)
     before = np.concatenate([[0], np.cumsum(kept)])
     return [np.maximum(1, np.diff(before[graphs.node_ptr.numpy()]))]
 

@@ -127,6 +127,17 @@ def ring_intact(scores: A, graphs: Graphs, blocks: Any, k: Sizes) -> A:
     return _like(kept, scores)
 
 
+def block_means(scores: Any, graphs: Graphs, blocks: Any) -> Array:
+    """Each node's score replaced by the mean of its indivisible block."""
+    values, ptr = _checked(scores, graphs.node_ptr)
+    # Blocks are numbered from 0 in each graph, and there are no more of them than nodes.
+    block = _numpy(blocks) + np.repeat(ptr[:-1], np.diff(ptr))
+    total = np.bincount(block, weights=values, minlength=len(values))
+    count = np.bincount(block, minlength=len(values))
+    means: Array = total[block] / count[block]
+    return means
+
+
 @dataclass(frozen=True)
 class Rationale:
     """A connected set of nodes that is offered as the reason.

@@ -78,7 +78,7 @@ def train(
     outer, inner = optimizers(net, settings)
     identity = _identity(net, graphs, index) if checkpoint is not None else {}
     state = _State(net, outer, inner, History(), settings, identity)
-    with seeded(settings.seed, device):
+    with threads(settings.threads), seeded(settings.seed, device):
         if checkpoint is not None and checkpoint.exists():
             state.load(checkpoint)
         written = monotonic()
@@ -147,8 +147,10 @@ def train_inner_level(net: SubgraphNet, batch: Batch, optimizer: torch.optim.Opt
     with torch.no_grad():
         encoded = net.encode(batch.x, batch.adj, batch.graphs)
         perturbed = net.perturb(encoded)
+    critic = list(bottleneck.inner_parameters())
     for _ in range(bottleneck.inner_steps):
-        optimizer.zero_grad()
+        for parameter in critic:  # cheaper than optimizer.zero_grad(), as above
+            parameter.grad = None
         bottleneck.inner_loss(encoded, perturbed).backward()  # type: ignore[no-untyped-call]
         optimizer.step()
 
@@ -182,11 +184,27 @@ def predict(
     """Outputs ``[num_graphs, outputs]`` in the target's units, and node scores ``[num_nodes]``."""
     net.to(device).eval()
     outputs, scores = [], []
-    for batch in graphs.batches(batch_size, device=device):
-        output, score = net.predict(batch.x, batch.adj, batch.graphs)
-        outputs.append(net.rescale(output).cpu())
-        scores.append(score.cpu())
+    with threads(1):
+        for batch in graphs.batches(batch_size, device=device):
+            output, score = net.predict(batch.x, batch.adj, batch.graphs)
+            outputs.append(net.rescale(output).cpu())
+            scores.append(score.cpu())
     return torch.cat(outputs), torch.cat(scores)
+
+
+@contextmanager
+def threads(count: int) -> Iterator[None]:
+    """Runs a block with so many torch threads, and goes back to as many as before.
+
+    Models of this size are faster with one: a second thread waits more than it works, and on a busy
+    machine makes training many times slower.
+    """
+    before = torch.get_num_threads()
+    torch.set_num_threads(count)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)
 
 
 @contextmanager

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Literal
 
 import torch
@@ -38,6 +39,11 @@ class Encoded:
     def h(self) -> Tensor:
         """The last layer's representations, ``[num_nodes, channels]``."""
         return self.states[-1]
+
+    @cached_property
+    def whole(self) -> Tensor:
+        """The readout of the last layer's nodes, made once, ``[num_graphs, channels]``."""
+        return self.pool(self.h)
 
     def pool(self, z: Tensor, weight: Tensor | None = None) -> Tensor:
         """The readout of the (weighted) nodes, ``[num_nodes, c] -> [num_graphs, c]``."""

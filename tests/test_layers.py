@@ -13,14 +13,15 @@ SOURCE = Path(__file__).resolve().parents[1] / "src"
 LAYERS = [
     {"errors"},
     {"blocktree"},
-    {"registry", "config", "parallel", "select", "metrics"},
+    {"registry", "config", "parallel", "records", "select", "metrics"},
+    {"recipes"},
     {"chem", "nn"},
     {"data"},
     {"oracles", "train", "card"},
     {"labels", "recognition"},
     {"evaluation", "explain"},
     {"estimator", "zoo"},
-    {"tasks", "report"},
+    {"tasks", "report", "live"},
     {"demo"},
     {"console"},
     {"__init__", "cli", "serve"},  # the public names; the two skins, which nothing imports ...

@@ -4,6 +4,7 @@ import json
 import logging
 import sys
 from collections.abc import Iterable, Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -240,6 +241,90 @@ def recognize(
         if not done:
             raise InputError(f"none of the {refused} molecules can be used")
     say(f"{done} molecules recognised, {refused} refused")
+
+
+@app.command()
+def run(
+    name: Annotated[str, typer.Argument(metavar="RECIPE", help="table4, ..., or a .toml file.")],
+    settings: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="[KEY=VALUE]...", help="Other values, such as epochs=5."),
+    ] = None,
+    workers: Annotated[int, typer.Option(min=1, help="Processes at once, a core each.")] = 1,
+    out: Annotated[Path, typer.Option(help="The folder of records.")] = Path("results"),
+    subset: Annotated[
+        list[str] | None,
+        typer.Option(metavar="AXIS=A,B", help="Only these cells, such as dataset=MUTAG,DD."),
+    ] = None,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only say what is to do.")] = False,
+    mirror: Mirror = None,
+    cache: Cache = None,
+    as_json: Json = False,
+) -> None:
+    """Run the jobs of an experiment that have no record yet; stop and go on as you like."""
+    from vgib.live import Board, counts, shown
+    from vgib.parallel import LocalProcesses
+    from vgib.recipes.recipe import assignments, recipe
+    from vgib.records import Records
+
+    made = recipe(name)
+    jobs = made.jobs(assignments(settings or []), assignments(subset or []))
+    records = Records(out / made.name)
+    board = Board(made, jobs, records.by_key(), workers)
+    if not dry_run:
+        from vgib.tasks.runner import run_recipe
+
+        outcomes = run_recipe(
+            made, jobs, records, LocalProcesses(workers), mirror=mirror, cache=cache
+        )
+        with closing(outcomes), shown(board, console.talk) as tell:
+            for outcome in outcomes:
+                tell(outcome.job, outcome.result)
+                if outcome.error is not None:
+                    say(f"{outcome.job.key()} failed: {outcome.error}")
+    if as_json:
+        console.show_json(counts(board))
+    else:
+        Console().print(board.table())
+    if board.failed:
+        raise typer.Exit(1)
+
+
+@app.command()
+def report(
+    name: Annotated[
+        str, typer.Argument(metavar="[RECIPE]", help="A recipe, `all` or `coverage`.")
+    ] = "all",
+    results: Annotated[Path, typer.Option(help="The folder of records.")] = Path("results"),
+    out: Annotated[
+        Path | None, typer.Option(help="Where to write .md, .tex and .csv files.")
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Draw the tables from the records, beside the paper's numbers; or say what is complete."""
+    from vgib.data.files import write_text
+    from vgib.recipes import recipe as recipes
+    from vgib.records import Records
+    from vgib.report import coverage, drawing
+
+    if name == "coverage":
+        found = coverage.coverage(results)
+        if as_json:
+            console.show_json(found)
+        else:
+            Console().print(console.fields_table(found))
+        return
+    for chosen in [name] if name != "all" else recipes.names():
+        made = recipes.recipe(chosen)
+        records = Records(results / made.name)
+        drawn = drawing.draw(made, records)
+        if out is not None:
+            for file, text in drawing.files(made, records, drawn).items():
+                write_text(out / file, text)
+        if as_json:
+            console.show_json({made.name: drawn.summary})
+        else:
+            typer.echo(drawing.markdown(made, records, drawn))
 
 
 @app.command()

@@ -1,0 +1,195 @@
+"""A map over jobs: results come as they finish, and a worker that dies takes nothing with it."""
+
+import os
+import signal
+import sys
+import threading
+import traceback
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
+from dataclasses import dataclass
+from multiprocessing import get_context, parent_process
+from multiprocessing.connection import Connection, wait
+from multiprocessing.context import SpawnProcess
+from time import perf_counter
+from typing import Any, Generic, Protocol, TypeVar
+
+from vgib.errors import InputError
+
+J = TypeVar("J")
+R = TypeVar("R")
+
+PATIENCE = 5.0
+"""Seconds that a worker is given to end when it is told to, before it is killed."""
+
+
+@dataclass(frozen=True)
+class Outcome(Generic[J, R]):
+    """A finished job: its result, or the reason why there is none.
+
+    Attributes:
+        job: What was asked for.
+        result: What came of it; ``None`` after an error.
+        error: ``None``, or what went wrong, with the place in the program.
+        seconds: Wall-clock time in the worker.
+    """
+
+    job: J
+    result: R | None
+    error: str | None
+    seconds: float
+
+
+class Engine(Protocol):
+    """Whatever can do many jobs: processes of this machine, or a cluster."""
+
+    def map(
+        self, work: Callable[[J], R], jobs: Iterable[J]
+    ) -> Iterator[Outcome[J, R]]:  # pragma: no cover
+        """One outcome for each job, in the order in which they finish."""
+        ...
+
+
+class LocalProcesses:
+    """Fresh processes of this machine, each with one thread for its arithmetic.
+
+    A job and its result travel by pickle, so ``work`` is a function of a module (or a
+    ``functools.partial`` of one). A worker that dies (out of memory, killed) is replaced, and its
+    job is tried again ``retries`` times before it is given up. An exception in ``work`` is that
+    job's outcome; it is not tried again, since it would happen again. Leaving the loop early, by
+    Ctrl-C for instance, ends the workers.
+
+    Args:
+        workers: How many processes; jobs beyond that wait for their turn.
+        retries: How often a job is tried again after its worker has died.
+    """
+
+    def __init__(self, workers: int = 1, *, retries: int = 1) -> None:
+        if workers < 1:
+            raise InputError(f"workers must be at least 1; got {workers}")
+        self.workers = workers
+        self.retries = retries
+
+    def map(self, work: Callable[[J], R], jobs: Iterable[J]) -> Iterator[Outcome[J, R]]:
+        """One outcome for each job, in the order in which they finish."""
+        waiting: deque[tuple[J, int]] = deque((job, 0) for job in jobs)
+        crew: list[_Worker] = []
+        try:
+            while waiting or any(worker.task for worker in crew):
+                while waiting and len(crew) < self.workers:
+                    crew.append(_Worker(work))
+                for worker in crew:
+                    if waiting and worker.task is None:
+                        worker.start(*waiting.popleft())
+                for worker in _ready(crew):
+                    task, answer = worker.finish()
+                    if answer is not None:
+                        yield Outcome(task.job, *answer)
+                        continue
+                    crew.remove(worker)
+                    if task.tries < self.retries:
+                        waiting.appendleft((task.job, task.tries + 1))
+                    else:
+                        yield Outcome(task.job, None, worker.epitaph(), task.elapsed())
+        finally:
+            for worker in crew:
+                worker.stop()
+
+
+@dataclass
+class _Task:
+    job: Any
+    tries: int
+    started: float
+
+    def elapsed(self) -> float:
+        return perf_counter() - self.started
+
+
+class _Worker:
+    """A process that takes one job at a time, seen from the parent."""
+
+    def __init__(self, work: Callable[[Any], Any]) -> None:
+        context = get_context("spawn")  # torch's threads do not survive a fork
+        self.pipe, theirs = context.Pipe()
+        self.process: SpawnProcess = context.Process(target=_serve, args=(theirs,), daemon=True)
+        self.process.start()
+        theirs.close()
+        self.task: _Task | None = None
+        self._send(work)
+
+    def _send(self, message: Any) -> None:
+        with suppress(BrokenPipeError, ConnectionResetError):  # dead: finish() will find out
+            self.pipe.send(message)
+
+    def start(self, job: Any, tries: int) -> None:
+        """Hands the worker a job."""
+        self.task = _Task(job, tries, perf_counter())
+        self._send(job)
+
+    def finish(self) -> "tuple[_Task, tuple[Any, str | None, float] | None]":
+        """The job and its answer, or no answer when the worker died over it."""
+        task, self.task = self.task, None
+        assert task is not None
+        try:
+            answer: tuple[Any, str | None, float] = self.pipe.recv()
+        except (EOFError, OSError):
+            self.process.join(PATIENCE)
+            self.pipe.close()
+            return task, None
+        return task, answer
+
+    def epitaph(self) -> str:
+        """How the worker ended."""
+        code = self.process.exitcode
+        if code is not None and code < 0:
+            return f"the worker was ended by {signal.Signals(-code).name}, perhaps out of memory"
+        return f"the worker ended with exit code {code}"
+
+    def stop(self) -> None:
+        """Ends the process, by force when it does not hear."""
+        self.process.terminate()
+        self.process.join(PATIENCE)
+        if self.process.is_alive():
+            self.process.kill()
+            self.process.join()
+        self.pipe.close()
+
+
+def _ready(crew: list[_Worker]) -> list[_Worker]:
+    """Waits until at least one busy worker has answered or died, and gives those."""
+    busy = {worker.pipe: worker for worker in crew if worker.task}
+    return [busy[pipe] for pipe in wait(list(busy)) if isinstance(pipe, Connection)]
+
+
+def _serve(pipe: Connection) -> None:
+    """The life of a worker: one thread, one job after the other, until the parent is gone."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the parent's to handle
+    threading.Thread(target=_end_with_parent, daemon=True).start()
+    os.environ["OMP_NUM_THREADS"] = os.environ["MKL_NUM_THREADS"] = "1"
+    try:
+        work = pipe.recv()  # imports what the work needs, torch included
+        if (torch := sys.modules.get("torch")) is not None:
+            torch.set_num_threads(1)
+        while True:
+            pipe.send(_attempt(work, pipe.recv()))
+    except (EOFError, OSError):
+        return
+
+
+def _attempt(work: Callable[[Any], Any], job: Any) -> tuple[Any, str | None, float]:
+    started = perf_counter()
+    try:
+        return work(job), None, perf_counter() - started
+    except Exception as error:  # the job's outcome, whatever it is
+        text = f"{type(error).__name__}: {error}\n{traceback.format_exc()}"
+        return None, text, perf_counter() - started
+
+
+def _end_with_parent() -> None:
+    """Ends this process when its parent is killed, however busy it is."""
+    parent = parent_process()
+    if parent is not None:
+        wait([parent.sentinel])
+        os._exit(1)

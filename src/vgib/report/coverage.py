@@ -1,0 +1,26 @@
+"""How much of each table has been computed."""
+
+from pathlib import Path
+from typing import Any
+
+from vgib.recipes.recipe import Recipe, names, recipe
+from vgib.records import Records
+
+
+def coverage(results: Path) -> dict[str, dict[str, Any]]:
+    """For each recipe its jobs and cells, and how many of them have (all) their records."""
+    return {name: of_recipe(recipe(name), Records(results / name)) for name in names()}
+
+
+def of_recipe(made: Recipe, records: Records) -> dict[str, Any]:
+    """Likewise, for one recipe; a record of other settings does not count."""
+    done = records.by_key().keys()
+    cells: dict[str, list[bool]] = {}
+    for job in made.jobs():
+        cells.setdefault(job.cell(), []).append(job.key() in done)
+    return {
+        "cells": len(cells),
+        "full_cells": sum(all(repeats) for repeats in cells.values()),
+        "jobs": sum(map(len, cells.values())),
+        "records": sum(map(sum, cells.values())),
+    }

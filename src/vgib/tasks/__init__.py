@@ -1,0 +1,1 @@
+"""Where data, models and measures meet: a job's configuration in, a record out."""

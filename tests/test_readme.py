@@ -1,0 +1,36 @@
+"""The README says what is so: its examples run, its tables are those of the committed results."""
+
+import doctest
+import re
+from pathlib import Path
+
+import pytest
+
+from benchmarks.tables import filled
+
+README = Path(__file__).resolve().parents[1] / "README.md"
+
+
+def test_the_tables_are_drawn_from_the_committed_results() -> None:
+    text = README.read_text(encoding="utf-8")
+    assert filled(text) == text, "run python -m benchmarks.tables"
+
+
+def test_the_examples_give_what_they_show() -> None:
+    failures, tried = doctest.testfile(
+        str(README), module_relative=False, optionflags=doctest.NORMALIZE_WHITESPACE
+    )
+    assert tried >= 8
+    assert failures == 0
+
+
+@pytest.mark.parametrize("name", ["LICENSE", "CHANGELOG.md", "CITATION.cff", "constraints.txt"])
+def test_what_it_speaks_of_is_there(name: str) -> None:
+    assert (README.parent / name).is_file()
+
+
+def test_every_file_that_it_links_to_exists() -> None:
+    text = README.read_text(encoding="utf-8")
+    links = re.findall(r"\]\(([^)#:]+)\)", text)
+    assert links
+    assert [link for link in links if not (README.parent / link).exists()] == []

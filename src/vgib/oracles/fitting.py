@@ -1,0 +1,181 @@
+"""Fitting the network of :mod:`vgib.oracles.perceptron`, and calibrating its probabilities."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+import torch
+from scipy.optimize import minimize
+from scipy.sparse import csr_matrix
+from torch import Tensor, nn
+from torch.nn import functional
+
+from vgib.chem.fingerprint import Fingerprints
+from vgib.oracles.perceptron import Perceptron, known_substructures, standardise
+
+Floats = npt.NDArray[np.float64]
+Rows = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Fit:
+    """The settings of a fit.
+
+    Attributes:
+        columns: The most frequent substructures get a column, so many at most.
+        rarest: A substructure with a column occurs in so many training molecules at least.
+        hidden: The width of the first layer.
+        inner: The width of the second layer.
+        epochs: How often each molecule is seen.
+        batch: Molecules in a step.
+        rate: The largest learning rate of Adam, after a tenth of the steps (one cycle).
+        dropout: The share of hidden units that is left out in a step.
+        value_weight: The weight of the value's squared error beside the class's cross-entropy.
+        seed: The seed of the first weights, the order and the dropout.
+    """
+
+    columns: int = 4096
+    rarest: int = 20
+    hidden: int = 128
+    inner: int = 64
+    epochs: int = 8
+    batch: int = 512
+    rate: float = 2e-3
+    dropout: float = 0.25
+    value_weight: float = 0.5
+    seed: int = 0
+
+
+class Network(nn.Module):
+    """The network in torch; the counted substructures come as the entries of sparse rows."""
+
+    def __init__(self, columns: int, descriptors: int, outputs: int, fit: Fit) -> None:
+        super().__init__()
+        self.embedding = nn.EmbeddingBag(columns, fit.hidden, mode="sum")
+        nn.init.normal_(self.embedding.weight, std=0.1)
+        self.descriptors = nn.Linear(descriptors, fit.hidden)
+        self.second = nn.Linear(fit.hidden, fit.inner)
+        self.out = nn.Linear(fit.inner, outputs)
+        self.dropout = nn.Dropout(fit.dropout)
+
+    def forward(self, column: Tensor, start: Tensor, weight: Tensor, descriptors: Tensor) -> Tensor:
+        """Outputs ``[molecules, outputs]``; row *i* has the entries from ``start[i]`` on."""
+        first = self.embedding(column, start, weight) + self.descriptors(descriptors)
+        second = self.second(self.dropout(torch.relu(first)))
+        out: Tensor = self.out(self.dropout(torch.relu(second)))
+        return out
+
+
+def fit_perceptron(
+    prints: Fingerprints,
+    rows: Rows,
+    label: Floats,
+    value: Floats | None,
+    fit: Fit,
+    say: Callable[[str], None],
+) -> Perceptron:
+    """A network that tells the class and, for positives, the value.
+
+    Args:
+        prints: the fingerprints of all molecules.
+        rows: the molecules to train on.
+        label: the class of each molecule, 0 or 1.
+        value: of each positive molecule its target, not negative, matched by the softplus of a
+            second output; ``None`` for one output.
+        say: told of each finished epoch.
+    """
+    columns = frequent_substructures(prints, rows, fit)
+    center = prints.descriptors[rows].mean(0)
+    scale = np.maximum(prints.descriptors[rows].std(0), 1e-3)
+    sparse = known_substructures(prints, columns)
+    described = standardise(prints.descriptors, center, scale)
+    random = np.random.default_rng(fit.seed)
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(fit.seed)
+        net = Network(len(columns), len(center), 1 if value is None else 2, fit)
+        optimizer = torch.optim.Adam(net.parameters(), lr=fit.rate)
+        steps = fit.epochs * -(-len(rows) // fit.batch)
+        schedule = torch.optim.lr_scheduler.OneCycleLR(
+            optimizer, fit.rate, total_steps=steps, pct_start=0.1
+        )
+        for epoch in range(fit.epochs):
+            losses = []
+            order = random.permutation(rows)
+            for start in range(0, len(order), fit.batch):
+                index = order[start : start + fit.batch]
+                out = net(*_batch(sparse, described, index))
+                loss = _loss(out, label[index], None if value is None else value[index], fit)
+                optimizer.zero_grad()
+                loss.backward()  # type: ignore[no-untyped-call]
+                optimizer.step()
+                schedule.step()
+                losses.append(loss.item())
+            say(f"epoch {epoch + 1} of {fit.epochs}, loss {np.mean(losses):.4f}")
+    return export(net, columns, center, scale)
+
+
+def frequent_substructures(prints: Fingerprints, rows: Rows, fit: Fit) -> npt.NDArray[np.uint32]:
+    """The substructures of most training molecules, ascending."""
+    is_train = np.zeros(len(prints), dtype=np.bool_)
+    is_train[rows] = True
+    ids, times = np.unique(
+        prints.ids[np.repeat(is_train, np.diff(prints.indptr))], return_counts=True
+    )
+    ids, times = ids[times >= fit.rarest], times[times >= fit.rarest]
+    return np.sort(ids[np.argsort(-times, kind="stable")[: fit.columns]])
+
+
+def export(
+    net: Network,
+    columns: npt.NDArray[np.uint32],
+    center: npt.NDArray[np.float32],
+    scale: npt.NDArray[np.float32],
+) -> Perceptron:
+    """The weights of a network as arrays."""
+
+    def array(weight: Tensor) -> npt.NDArray[np.float32]:
+        return weight.detach().numpy().astype(np.float32)
+
+    return Perceptron(
+        columns=columns,
+        embedding=array(net.embedding.weight).astype(np.float16),
+        center=center.astype(np.float32),
+        scale=scale.astype(np.float32),
+        descriptor_weight=array(net.descriptors.weight.T),
+        first_bias=array(net.descriptors.bias),
+        second_weight=array(net.second.weight.T),
+        second_bias=array(net.second.bias),
+        out_weight=array(net.out.weight.T),
+        out_bias=array(net.out.bias),
+    )
+
+
+def _batch(sparse: csr_matrix, described: Floats, index: Rows) -> tuple[Tensor, ...]:
+    rows = sparse[index]
+    return (
+        torch.from_numpy(rows.indices.astype(np.int64)),
+        torch.from_numpy(rows.indptr[:-1].astype(np.int64)),
+        torch.from_numpy(rows.data.astype(np.float32)),
+        torch.from_numpy(described[index].astype(np.float32)),
+    )
+
+
+def _loss(out: Tensor, label: Floats, value: Floats | None, fit: Fit) -> Tensor:
+    target = torch.from_numpy(label.astype(np.float32))
+    loss = functional.binary_cross_entropy_with_logits(out[:, 0], target)
+    if value is not None:
+        distance = functional.softplus(out[:, 1]) - torch.from_numpy(value.astype(np.float32))
+        loss = loss + fit.value_weight * (target * distance.square()).mean()
+    return loss
+
+
+def fit_calibration(logit: Floats, label: Floats) -> Floats:
+    """Slope and shift of the logit with the smallest cross-entropy (Platt 1999)."""
+
+    def loss(parameters: Floats) -> float:
+        scaled = parameters[0] * logit + parameters[1]
+        return float(np.mean(np.logaddexp(0.0, scaled) - label * scaled))
+
+    found = minimize(loss, np.array([1.0, 0.0]), method="Nelder-Mead")
+    return np.asarray(found.x, dtype=np.float64)

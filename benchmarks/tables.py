@@ -1,6 +1,6 @@
 """The README's benchmark tables, drawn from the committed results alone.
 
-    python -m benchmarks.tables            # writes them between their marks
+python -m benchmarks.tables            # writes them between their marks
 """
 
 import json

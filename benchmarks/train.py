@@ -1,12 +1,11 @@
-"""Training speed: vgib against a loop over graphs and against idiomatic PyG, in one run, one
-thread.
+"""Training speed: vgib against a loop over graphs and against idiomatic PyG, one thread, one run.
 
     python -m benchmarks.train --json --mirror FOLDER
 
-The two sides of each ratio are timed alternately in the same process, several rounds, and the
-median of the rounds' ratios is reported, so that a busy machine slows both. A ratio above one says
-how many times faster vgib is, except ``vgib_over_attention`` and ``gib_over_vgib``, which compare
-methods by the time of a step.
+Times are CPU seconds of this process, so that other programs on the machine count little. The two
+sides of each ratio are timed alternately, several rounds, and the median of the rounds' ratios is
+reported. A ratio above one says how many times faster vgib is, except ``vgib_over_attention`` and
+``gib_over_vgib``, which compare methods by the time of a step.
 """
 
 import argparse
@@ -17,7 +16,7 @@ import tempfile
 from collections.abc import Callable, Iterable, Iterator
 from itertools import cycle
 from statistics import median
-from time import perf_counter
+from time import perf_counter, process_time
 
 import torch
 from torch_geometric.data import Data
@@ -120,12 +119,12 @@ def pyg(graphs: list[Data], batch_size: int, layer: str, codes: int) -> Step:
 
 
 def rate(step: Step, seconds: float) -> float:
-    """Graphs per second over at least ``seconds`` and two steps."""
-    graphs, started, steps = 0, perf_counter(), 0
-    while perf_counter() - started < seconds or steps < 2:
+    """Graphs per second of CPU time, over at least ``seconds`` and two steps."""
+    graphs, started, steps = 0, process_time(), 0
+    while process_time() - started < seconds or steps < 2:
         graphs += step()
         steps += 1
-    return graphs / (perf_counter() - started)
+    return graphs / (process_time() - started)
 
 
 def times_faster(
@@ -239,10 +238,10 @@ def measure_collab(mirror: str | None, rounds: int, say: Callable[..., None]) ->
         for _ in range(rounds):
             seconds = []
             for step in (fast, slow):
-                started = perf_counter()
+                started = process_time()
                 for _ in range(steps):
                     step()
-                seconds.append(perf_counter() - started)
+                seconds.append(process_time() - started)
             ratios.append(seconds[1] / seconds[0])
         found[f"collab_{layer}"] = median(ratios)
         say(f"collab_{layer:15s}{median(ratios):8.2f}   ({seconds[0]:.2f} s, {seconds[1]:.2f} s)")

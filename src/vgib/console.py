@@ -19,6 +19,7 @@ from vgib.errors import InputError
 if TYPE_CHECKING:  # only for types: the help must not cost the import of torch
     from vgib.data.entries import Entry
     from vgib.data.molecules import Molecules
+    from vgib.oracles.contract import OracleCard
     from vgib.recognition import Recognition
 
 talk = Console(stderr=True)
@@ -82,6 +83,25 @@ def estimates_table(metrics: dict[str, dict[str, float]]) -> Table:
         shown = name.replace("_", " ")
         table.add_row(shown, f"{value['value']:.3f}", interval, str(value["n"]), style=style)
     return table
+
+
+def oracles_table(cards: "Iterable[OracleCard]") -> Table:
+    """The oracles, a row for each, with the quality to look at first."""
+    columns = ("name", "what it is", "unit", "quality, held out", "95 % interval")
+    table = Table(*columns, box=None, header_style="bold")
+    for card in cards:
+        found = card.quality.get(card.headline)
+        shown = f"{card.headline} {found.value:.3f}" if found else "computed"
+        interval = f"{found.low:.3f} to {found.high:.3f}" if found else ""
+        table.add_row(card.name, card.about, card.unit, shown, interval)
+    return table
+
+
+def write_rows(rows: list[dict[str, Any]]) -> None:
+    """Rows as CSV on standard output; nothing where a value does not exist."""
+    writer = csv.DictWriter(sys.stdout, list(rows[0]) if rows else [], lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(rows)
 
 
 def report_rejected(molecules: "Molecules") -> None:

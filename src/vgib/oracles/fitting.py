@@ -6,8 +6,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 import torch
-from scipy.optimize import minimize
-from scipy.sparse import csr_matrix
+from scipy.optimize import minimize  # type: ignore[import-untyped]
+from scipy.sparse import csr_matrix  # type: ignore[import-untyped]
 from torch import Tensor, nn
 from torch.nn import functional
 

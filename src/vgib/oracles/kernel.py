@@ -13,8 +13,8 @@ from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
-from scipy.linalg import cho_factor, cho_solve
-from scipy.sparse import csr_matrix
+from scipy.linalg import cho_factor, cho_solve  # type: ignore[import-untyped]
+from scipy.sparse import csr_matrix  # type: ignore[import-untyped]
 
 from vgib.chem.fingerprint import Fingerprints
 

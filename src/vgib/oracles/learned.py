@@ -8,7 +8,7 @@ from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import expit, ndtri
+from scipy.special import expit, ndtri  # type: ignore[import-untyped]
 
 from vgib.chem.fingerprint import Fingerprints, fingerprints
 from vgib.data.files import replacing

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import ndtri
-from scipy.stats import rankdata
+from scipy.special import ndtri  # type: ignore[import-untyped]
+from scipy.stats import rankdata  # type: ignore[import-untyped]
 
 from vgib.chem.fingerprint import Fingerprints, fingerprints
 from vgib.data.catalog import load_table

@@ -19,7 +19,7 @@ LAYERS = [
     {"data"},
     {"oracles", "train", "card"},
     {"labels", "recognition"},
-    {"evaluation", "explain"},
+    {"evaluation", "guided", "explain"},
     {"estimator", "zoo"},
     {"tasks", "report", "live"},
     {"demo"},

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Sequence
 from copy import deepcopy
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, NamedTuple, get_args
+from typing import Any, Literal, NamedTuple, get_args
 
 import numpy as np
 import numpy.typing as npt
@@ -21,6 +21,7 @@ from vgib.data.packed import PackedGraphs
 from vgib.data.splits import random_split
 from vgib.errors import InputError, NotFittedError, unknown_name
 from vgib.evaluation import quality
+from vgib.guided import guided_subgraphs
 from vgib.labels import as_targets, labels_each, task_of, with_labels
 from vgib.nn.bottleneck import Bottleneck, bottlenecks
 from vgib.nn.encoder import LAYERS
@@ -298,11 +299,30 @@ class SubgraphRecognizer:
         n: int = 1,
         *,
         keep_ratio: float | Sequence[float] | None = None,
-        rule: Rule | None = None,
+        rule: Rule | Literal["guided"] | None = None,
     ) -> list[list[Subgraph]]:
-        """For each graph its ranked subgraphs; see :func:`vgib.recognition.find_subgraphs`."""
+        """For each graph its ranked subgraphs; see :func:`vgib.recognition.find_subgraphs`.
+
+        One more rule, ``"guided"``, lets the model's own prediction choose among the ring-intact
+        parts of a molecule; see :func:`vgib.guided.guided_subgraphs`.
+        """
         packed = self._checked(graphs)
         scores = self._outputs(packed)[1].numpy()
+        return self._select(packed, scores, n, keep_ratio, rule)
+
+    def _select(
+        self,
+        packed: PackedGraphs,
+        scores: Array,
+        n: int,
+        keep_ratio: float | Sequence[float] | None,
+        rule: Rule | Literal["guided"] | None,
+    ) -> list[list[Subgraph]]:
+        if rule == "guided":
+            is_class = self.card_.task == "classification"
+            return guided_subgraphs(
+                packed, self._outputs, n, keep_ratio=keep_ratio, classes=is_class
+            )
         return find_subgraphs(packed, scores, n, keep_ratio=keep_ratio, rule=rule)
 
     def recognize(
@@ -311,12 +331,12 @@ class SubgraphRecognizer:
         n: int = 1,
         *,
         keep_ratio: float | Sequence[float] | None = None,
-        rule: Rule | None = None,
+        rule: Rule | Literal["guided"] | None = None,
     ) -> list[Recognition]:
         """Prediction, node scores and subgraphs of each graph, from one pass."""
         packed = self._checked(graphs)
         outputs, scores = self._outputs(packed)
-        found = find_subgraphs(packed, scores.numpy(), n, keep_ratio=keep_ratio, rule=rule)
+        found = self._select(packed, scores.numpy(), n, keep_ratio, rule)
         names = packed.ids or [None] * len(packed)
         parts = torch.split(scores, packed.sizes.tolist())
         return [

@@ -93,3 +93,21 @@ def read_atom(atom: Any, words: Vocabulary) -> tuple[int, ...]:
         value = str(_READ[column.name](atom))
         row.append(codes[value] if value in codes else codes[OTHER])
     return tuple(row)
+
+
+def capped_codes(codes: Any, cuts: Any, words: Vocabulary) -> Any:
+    """Atom codes after ``cuts`` single bonds of each atom were replaced by bonds to hydrogen.
+
+    Degree falls and hydrogens rise by the number of cuts; nothing else that the codes tell changes
+    when no ring and no multiple bond is cut. Arrays of ``[atoms, columns]`` and ``[atoms]``.
+    """
+    changed = codes.copy()
+    for place, column in enumerate(words.columns):
+        change = {DEGREE.name: -1, HYDROGENS.name: 1}.get(column.name)
+        if change is not None:
+            # The code of a number is the number; ``other``, the last code, stays what it is.
+            last = len(column.values) - 1
+            known = codes[:, place] != last
+            moved = (codes[:, place] + change * cuts).clip(0, last)
+            changed[:, place][known] = moved[known]
+    return changed

@@ -1,0 +1,165 @@
+"""Explainers that learn once, on a set of graphs, and then score any number of them."""
+
+from collections.abc import Iterator
+from typing import Any, Literal, Self
+
+import torch
+from torch import Tensor, nn
+
+from vgib.data.packed import Batch, PackedGraphs
+from vgib.errors import InputError, NotFittedError
+from vgib.explain.explainer import Case, Explainer, Graphs, as_graphs
+from vgib.explain.frozen import Frozen, packed, predictions
+from vgib.train import seeded
+
+Readout = Literal["sum", "mean"]
+TYPICAL_MARGIN = 2.0
+"""The median class margin that training sees at most. A model that is sure of itself by e^8 to 1
+makes the few graphs that go wrong outweigh all others, and training unstable."""
+
+
+class Amortized(Explainer):
+    """Trains a small module against the frozen model, and scores with it.
+
+    Args:
+        steps: Steps of Adam, each on a batch; passes over the graphs as many as it takes.
+        batch_size: Graphs in one step.
+        lr: Learning rate at the start; it falls to 0 along a cosine.
+        clip: Largest norm of the gradient.
+        rest: See :class:`Explainer`.
+
+    Attributes:
+        module_: What was learned.
+        losses_: The loss of each step.
+    """
+
+    needs_fit = True
+
+    def __init__(
+        self,
+        *,
+        steps: int = 200,
+        batch_size: int = 256,
+        lr: float = 3e-3,
+        clip: float = 1.0,
+        **rest: Any,
+    ) -> None:
+        super().__init__(**rest)
+        self.steps, self.batch_size, self.lr, self.clip = steps, batch_size, lr, clip
+        self.module_: nn.Module | None = None
+        self.losses_: list[float] = []
+
+    def fit(self, model: nn.Module, graphs: Graphs) -> Self:
+        """Learns to explain this model from these graphs; labels are not asked for."""
+        data = as_graphs(graphs)
+        frozen = self.freeze(model)
+        index = (data.sizes > 0).nonzero().flatten()
+        if not len(index):
+            raise InputError("there is no graph with a node to learn from")
+        with seeded(self.seed):
+            first = Case.of(frozen, data.batch(index[: self.batch_size]))
+            self.spread_ = _spread(frozen, first)
+            frozen.spread = self.spread_
+            self.module_ = module = self.build(first)
+            trained = [p for p in module.parameters() if p.requires_grad]
+            adam = torch.optim.Adam(trained, lr=self.lr, fused=True)
+            falling = torch.optim.lr_scheduler.CosineAnnealingLR(adam, self.steps)
+            losses: list[Tensor] = []
+            for step, batch in enumerate(_draws(data, index, self.batch_size, self.steps)):
+                loss = self.loss(Case.of(frozen, batch), step)
+                adam.zero_grad()
+                loss.backward()  # type: ignore[no-untyped-call]
+                nn.utils.clip_grad_norm_(trained, self.clip)
+                adam.step()
+                falling.step()
+                losses.append(loss.detach())
+        self.losses_ = [float(loss) for loss in losses]
+        module.eval().requires_grad_(False)
+        return self
+
+    def freeze(self, model: nn.Module) -> Frozen:
+        """The private copy, which measures values in the unit that was learned."""
+        frozen = super().freeze(model)
+        frozen.spread = getattr(self, "spread_", 1.0)
+        return frozen
+
+    def build(self, case: Case) -> nn.Module:
+        """The module to be trained, made to fit this case."""
+        raise TypeError(f"{type(self).__name__} must define build(case) -> nn.Module")
+
+    def loss(self, case: Case, step: int) -> Tensor:
+        """What a step of training lowers."""
+        raise TypeError(f"{type(self).__name__} must define loss(case, step) -> Tensor")
+
+    @property
+    def fitted(self) -> Any:
+        """The learned module, or an error that says what to do. Any: each method has its own."""
+        if self.module_ is None:
+            raise NotFittedError(
+                f"{type(self).__name__} has learned nothing yet; call fit(model, graphs) first"
+            )
+        return self.module_
+
+
+def _draws(graphs: PackedGraphs, index: Tensor, batch_size: int, steps: int) -> Iterator[Batch]:
+    """So many shuffled batches, pass after pass."""
+    while steps > 0:
+        order = index[torch.randperm(len(index))]
+        for chunk in torch.split(order, batch_size)[:steps]:
+            yield graphs.batch(chunk)
+            steps -= 1
+
+
+def _spread(frozen: Frozen, case: Case, typical_margin: float = TYPICAL_MARGIN) -> float:
+    """The unit of a value's error, or the temperature that tames an overconfident classifier."""
+    if frozen.is_classifier:
+        margin = frozen.evidence(case.clean.output, case.goal).abs().median()
+        return max(1.0, float(margin) / typical_margin)
+    spread = float(case.clean.output.std()) if case.batch.num_graphs > 1 else 0.0
+    return spread if spread > 0 else 1.0
+
+
+def keep_nodes(
+    case: Case, keep: Tensor, *, readout: Readout | None, inputs: Tensor | None = None
+) -> Tensor:
+    r"""The model's output when node j is kept to the degree :math:`\lambda_j`.
+
+    Messages count :math:`\lambda_i \lambda_j`. With a ``readout`` the nodes count
+    :math:`\lambda_j` in it too (``mean``: of the kept ones), which at 0 and 1 is the prediction of
+    the induced subgraph; without one the nodes stay and are told apart by their ``inputs`` alone.
+    """
+    ends = keep[case.edge_index[0]] * keep[case.edge_index[1]]
+    if readout is None:
+        return case.frozen.run(case.batch, inputs=inputs, edge_weight=ends).output
+    weight = keep.unsqueeze(1)
+    if readout == "mean":
+        graphs = case.batch.graphs
+        share = graphs.sizes / graphs.sum(weight).clamp(min=1e-6)
+        weight = weight * graphs.spread(share)
+    return case.frozen.run(
+        case.batch,
+        inputs=inputs,
+        edge_weight=ends,
+        on_last=lambda h: h * weight.view(-1, *[1] * (h.dim() - 1)),
+    ).output
+
+
+@torch.no_grad()
+def exact_readout(case: Case, *, tolerance: float = 1e-3) -> Readout | None:
+    """With which readout, if any, :func:`keep_nodes` is the prediction of the induced subgraph.
+
+    Tried out on this case with random gates, so that it holds for whatever the model is made of.
+    """
+    batch = case.batch
+    generator = torch.Generator().manual_seed(0)
+    keep = torch.rand(batch.x.shape[0], generator=generator) < 0.5
+    # A graph of which nothing is left has no prediction; its first node stays.
+    starts = batch.graphs.ptr[:-1].long()
+    keep[starts] = True
+    wanted = predictions(case.frozen, packed(batch).induced(keep))
+    scale = tolerance * (wanted.abs().mean() + wanted.std(unbiased=False))
+    for readout in ("sum", "mean"):
+        found = keep_nodes(case, keep.float(), readout=readout)
+        if bool(((found - wanted).abs() <= scale + tolerance * wanted.abs()).all()):
+            return readout
+    return None

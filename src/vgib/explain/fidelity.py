@@ -1,0 +1,286 @@
+"""Fidelity: what the model says of the explanation alone, and of the graph without it.
+
+Everything is computed on node-induced subgraphs, which are exact for every model; all shares of a
+whole test set go through the model in one pass. Four definitions are in use, so that a number is
+never printed without the name of its own.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any, Literal
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from vgib.data.packed import PackedGraphs
+from vgib.errors import InputError
+from vgib.explain.explainer import Graphs, as_graphs
+from vgib.explain.frozen import Frozen, ModelTask, Returns, predictions
+from vgib.metrics import Array, Estimate, bootstrap, mean
+from vgib.select import keep_ratio
+
+Definition = Literal["accuracy", "agreement", "probability", "change"]
+DEFINITIONS: tuple[Definition, ...] = ("accuracy", "agreement", "probability", "change")
+KEEP_RATIOS = (0.3, 0.35, 0.4, 0.45, 0.5, 0.55, 0.6)
+
+
+@dataclass(frozen=True)
+class Fidelity:
+    """Both fidelities at one share, beside those of as many random nodes.
+
+    Attributes:
+        definition: Which of the definitions in use.
+        keep_ratio: The share of nodes in the explanation.
+        plus: Of the graph without the explanation; more is better.
+        minus: Of the explanation alone; less is better.
+        characterization: Their harmonic mean (Amara et al., GraphFramEx, 2022), of ``plus`` and
+            ``1 - minus``; it means something where both lie in [0, 1].
+        flipped: The share of graphs of another predicted class without the explanation; ``None``
+            for values. High values can mean "split into halves for and against".
+        random_plus: ``plus`` of random nodes, of the same number in each graph.
+        random_minus: ``minus`` of random nodes.
+    """
+
+    definition: Definition
+    keep_ratio: float
+    plus: Estimate
+    minus: Estimate
+    characterization: Estimate
+    flipped: Estimate | None
+    random_plus: Estimate
+    random_minus: Estimate
+
+    def to_json(self) -> dict[str, Any]:
+        """The fields by name."""
+        return asdict(self)
+
+    def __str__(self) -> str:
+        return (
+            f"{self.definition} at {self.keep_ratio:g}: Fidelity+ {self.plus} "
+            f"(random {self.random_plus.value:.3f}), Fidelity- {self.minus} "
+            f"(random {self.random_minus.value:.3f})"
+        )
+
+
+def fidelity(
+    model: nn.Module,
+    graphs: Graphs,
+    scores: Tensor,
+    *,
+    keep_ratios: Sequence[float] = KEEP_RATIOS,
+    definition: Definition | None = None,
+    y: Tensor | None = None,
+    task: ModelTask | None = None,
+    returns: Returns = "raw",
+    seed: int = 0,
+) -> list[Fidelity]:
+    r"""Fidelity+ and Fidelity- of node scores, at each share.
+
+    ``accuracy``, the paper's: against the true label, signed,
+
+    .. math:: \mathrm{Fid}^+ = \overline{1(y = \hat y) - 1(y = \hat y_{G \setminus S})}, \quad
+              \mathrm{Fid}^- = \overline{1(y = \hat y) - 1(y = \hat y_S)}
+
+    ``agreement``: the share of graphs whose predicted class changes. ``probability``: the drop of
+    the predicted class's probability. ``change``, for values: :math:`|f(G) - f(\cdot)|`.
+
+    Args:
+        model: Called as ``model(x, edge_index, batch)``; left as it is.
+        graphs: The graphs, with labels for ``accuracy``.
+        scores: ``[nodes]``, in the order of the graphs.
+        keep_ratios: Shares of nodes in the explanation.
+        definition: See above; ``accuracy`` for a classifier with labels, ``agreement`` without,
+            ``change`` for values, when ``None``.
+        y: Labels, where the graphs carry none.
+        task: See :class:`vgib.explain.frozen.Frozen`.
+        returns: Likewise.
+        seed: Of the random control.
+
+    Returns:
+        One result for each share. A graph that is kept whole has no complement and is left out of
+        ``plus``; ``n`` says how many count.
+    """
+    data, labels = _with_labels(graphs, y)
+    judge = _Judge(model, data, labels, definition, task, returns)
+    control = torch.rand(data.num_nodes, generator=torch.Generator().manual_seed(seed))
+    masks = [keep_ratio(s, data.node_ptr, r) for s in (scores, control) for r in keep_ratios]
+    kept = torch.stack(masks)
+    outputs = judge.outputs(torch.cat([kept, ~kept]))
+    minus, plus = judge.differences(outputs).chunk(2)
+    flips = judge.flips(outputs[len(kept) :])
+    found = []
+    for place, ratio in enumerate(keep_ratios):
+        chance = place + len(keep_ratios)
+        found.append(
+            Fidelity(
+                judge.definition,
+                float(ratio),
+                plus=mean(plus[place].numpy()),
+                minus=mean(minus[place].numpy()),
+                characterization=_characterization(plus[place].numpy(), minus[place].numpy()),
+                flipped=None if flips is None else mean(flips[place].numpy()),
+                random_plus=mean(plus[chance].numpy()),
+                random_minus=mean(minus[chance].numpy()),
+            )
+        )
+    return found
+
+
+def robust_fidelity(
+    model: nn.Module,
+    graphs: Graphs,
+    scores: Tensor,
+    *,
+    keep_ratios: Sequence[float] = KEEP_RATIOS,
+    definition: Definition | None = None,
+    y: Tensor | None = None,
+    remove_explanation: float = 0.1,
+    remove_rest: float = 0.9,
+    samples: int = 20,
+    task: ModelTask | None = None,
+    returns: Returns = "raw",
+    seed: int = 0,
+) -> list[Fidelity]:
+    r"""Fidelity under random partial removal, which stays nearer to the graphs the model knows.
+
+    .. math:: \mathrm{RFid}^+ = \mathbb E[d(G, G \setminus E_{\alpha_1}(S))], \quad
+              \mathrm{RFid}^- = \mathbb E[d(G, S \cup E_{1-\alpha_2}(G \setminus S))]
+
+    where :math:`E_\alpha` takes each node with probability :math:`\alpha` and d is the difference
+    of the ``definition``. Zheng et al., "Towards Robust Fidelity for Evaluating Explainability of
+    Graph Neural Networks", ICLR 2024, arXiv:2310.01820, who remove edges; we remove nodes, as
+    everywhere here. At probabilities of 1 it is :func:`fidelity`.
+
+    Args:
+        model: See :func:`fidelity`, as for all not named here.
+        graphs: Likewise.
+        scores: Likewise.
+        keep_ratios: Likewise.
+        definition: Likewise.
+        y: Likewise.
+        remove_explanation: :math:`\alpha_1`, how probably a node of the explanation goes.
+        remove_rest: :math:`\alpha_2`, how probably another node goes.
+        samples: Draws to average over.
+        task: Likewise.
+        returns: Likewise.
+        seed: Of the draws and of the control.
+    """
+    data, labels = _with_labels(graphs, y)
+    judge = _Judge(model, data, labels, definition, task, returns)
+    generator = torch.Generator().manual_seed(seed)
+    control = torch.rand(data.num_nodes, generator=generator)
+    masks = [keep_ratio(s, data.node_ptr, r) for s in (scores, control) for r in keep_ratios]
+    kept = torch.stack(masks)
+    plus, minus = [], []
+    for _ in range(samples):
+        draw = torch.rand(kept.shape, generator=generator)
+        without = ~kept | (draw >= remove_explanation)
+        alone = kept | (draw >= remove_rest)
+        parts = judge.outputs(torch.cat([alone, without]))
+        low, high = judge.differences(parts).chunk(2)
+        minus.append(low)
+        plus.append(high)
+    means = [torch.stack(draws).nanmean(0) for draws in (plus, minus)]
+    return [
+        Fidelity(
+            judge.definition,
+            float(ratio),
+            plus=mean(means[0][place].numpy()),
+            minus=mean(means[1][place].numpy()),
+            characterization=_characterization(means[0][place].numpy(), means[1][place].numpy()),
+            flipped=None,
+            random_plus=mean(means[0][place + len(keep_ratios)].numpy()),
+            random_minus=mean(means[1][place + len(keep_ratios)].numpy()),
+        )
+        for place, ratio in enumerate(keep_ratios)
+    ]
+
+
+class _Judge:
+    """The model's word on whole graphs, against its word on parts of them."""
+
+    def __init__(
+        self,
+        model: nn.Module,
+        graphs: PackedGraphs,
+        y: Tensor | None,
+        definition: Definition | None,
+        task: ModelTask | None,
+        returns: Returns,
+    ) -> None:
+        self.frozen = Frozen(model, task=task, returns=returns)
+        self.graphs = graphs
+        self.whole = predictions(self.frozen, graphs)
+        is_classifier = self.frozen.is_classifier
+        guess: Definition = (
+            "change" if not is_classifier else "agreement" if y is None else "accuracy"
+        )
+        self.definition = definition or guess
+        if self.definition not in DEFINITIONS:
+            known = ", ".join(DEFINITIONS)
+            raise InputError(f"no definition of fidelity named {definition!r}. Known: {known}")
+        if (self.definition == "change") == is_classifier:
+            kind = "a classifier" if is_classifier else "a regression model"
+            raise InputError(f"{self.definition!r} is not defined for {kind}")
+        if self.definition == "accuracy" and y is None:
+            raise InputError("'accuracy' needs true labels; pass y, or use 'agreement'")
+        self._measure: dict[str, Callable[[Tensor], Tensor]] = {
+            "accuracy": lambda output: torch.eq(self._class(output), torch.as_tensor(y)).float(),
+            "agreement": lambda output: torch.eq(
+                self._class(output), self._class(self.whole)
+            ).float(),
+            "probability": self._probability,
+        }
+
+    def differences(self, outputs: Tensor) -> Tensor:
+        """Of each graph, whole and in parts: ``[masks, graphs, outputs] -> [masks, graphs]``."""
+        if self.definition == "change":
+            return (outputs - self.whole).abs().mean(2)
+        measure = self._measure[self.definition]
+        found = torch.stack([measure(output) for output in outputs])
+        return torch.where(outputs.isnan().any(2), torch.nan, measure(self.whole) - found)
+
+    def flips(self, outputs: Tensor) -> Tensor | None:
+        """Whether the predicted class changes."""
+        if not self.frozen.is_classifier:
+            return None
+        same = torch.stack([self._measure["agreement"](output) for output in outputs])
+        return torch.where(outputs.isnan().any(2), torch.nan, 1 - same)
+
+    def outputs(self, masks: Tensor) -> Tensor:
+        """``[masks, graphs, outputs]``: all parts of all graphs as one set."""
+        copies = self.graphs[torch.arange(len(self.graphs)).repeat(len(masks))]
+        output = predictions(self.frozen, copies.induced(masks.flatten()))
+        return output.view(len(masks), len(self.graphs), -1)
+
+    def _class(self, output: Tensor) -> Tensor:
+        return self.frozen.log_probabilities(output).argmax(1)
+
+    def _probability(self, output: Tensor) -> Tensor:
+        chosen = self._class(self.whole).unsqueeze(1)
+        return self.frozen.log_probabilities(output).exp().gather(1, chosen).squeeze(1)
+
+
+def _with_labels(graphs: Graphs, y: Tensor | None) -> tuple[PackedGraphs, Tensor | None]:
+    items = graphs if isinstance(graphs, PackedGraphs) else list(graphs)
+    data = as_graphs(items)
+    if y is None:
+        y = items.y if isinstance(items, PackedGraphs) else PackedGraphs.from_data(items).y
+    if y is not None and len(y) != len(data):
+        raise InputError(f"{len(data)} graphs, but {len(y)} labels")
+    return data, y
+
+
+def _characterization(plus: Array, minus: Array) -> Estimate:
+    """The harmonic mean of Fidelity+ and 1 - Fidelity-; 0 where either is not positive."""
+
+    def score(index: Array) -> float:
+        with np.errstate(invalid="ignore"):
+            high = np.nanmean(plus[index]) if np.isfinite(plus[index]).any() else np.nan
+            low = 1 - np.nanmean(minus[index]) if np.isfinite(minus[index]).any() else np.nan
+        if np.isnan(high) or np.isnan(low):
+            return float("nan")
+        return float(2 * high * low / (high + low)) if high > 0 and low > 0 else 0.0
+
+    return bootstrap(score, len(plus))

@@ -1,0 +1,84 @@
+"""Explanations of many graphs at batch speed."""
+
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from torch_geometric.explain import Explanation
+
+from vgib.explain.explainer import Explainer, Graphs, as_graphs, explainers
+from vgib.explain.lift import to_edges
+
+
+def explain_many(
+    model: nn.Module,
+    graphs: Graphs,
+    method: str | type[Explainer] | Explainer = "vgib",
+    *,
+    fit_on: Graphs | None = None,
+    batch_size: int = 1024,
+    **options: Any,
+) -> list[Explanation]:
+    """One PyG ``Explanation`` for each graph.
+
+    Args:
+        model: Any PyG graph model, called as ``model(x, edge_index, batch)``; left as it is.
+        graphs: PyG ``Data`` in any iterable, dataset or loader, or packed graphs.
+        method: A name, class or instance. An instance that is fitted already is used as it is.
+        fit_on: Graphs that the method learns from, if it learns; ``graphs`` when ``None``.
+        batch_size: Graphs that are explained together.
+        options: Of the method, when it is given by name or class.
+
+    Returns:
+        ``node_mask`` (``[nodes, 1]``), ``edge_mask`` (one score for both directions of an edge),
+        ``x``, ``edge_index``, ``prediction``, ``target`` (the predicted class, or the values) and
+        ``removal``: how the method took nodes away while it looked.
+
+    >>> from torch_geometric.nn import GCN, global_add_pool
+    >>> class Net(nn.Module):
+    ...     def __init__(self) -> None:
+    ...         super().__init__()
+    ...         self.gnn, self.head = GCN(3, 8, 2), nn.Linear(8, 2)
+    ...
+    ...     def forward(self, x, edge_index, batch):
+    ...         return self.head(global_add_pool(self.gnn(x, edge_index), batch))
+    >>> from torch_geometric.data import Data
+    >>> path = torch.tensor([[0, 1, 1, 2], [1, 0, 2, 1]])
+    >>> explain_many(Net(), [Data(x=torch.eye(3), edge_index=path)], "occlusion")[0].node_mask.shape
+    torch.Size([3, 1])
+    """
+    data = as_graphs(graphs)
+    explainer = explainers.make(method, **options)
+    if explainer.needs_fit and getattr(explainer, "module_", None) is None:
+        explainer.fit(model, data if fit_on is None else fit_on)
+    scores = score(explainer, model, data, batch_size=batch_size)
+    frozen = explainer.freeze(model)
+    with torch.no_grad():
+        outputs = torch.cat([frozen.run(batch).output for batch in data.batches(batch_size)])
+        goals = frozen.goal(outputs)
+    found = []
+    for number, (low, high) in enumerate(
+        zip(data.node_ptr[:-1].tolist(), data.node_ptr[1:].tolist(), strict=True)
+    ):
+        item = data.to_data(number)
+        own = scores[low:high]
+        found.append(
+            Explanation(
+                x=item.x,
+                edge_index=item.edge_index,
+                node_mask=own.unsqueeze(1),
+                edge_mask=to_edges(own, item.edge_index),
+                prediction=outputs[number : number + 1],
+                target=goals[number : number + 1],
+                removal=explainer.removal,
+            )
+        )
+    return found
+
+
+def score(
+    explainer: Explainer, model: nn.Module, graphs: Graphs, *, batch_size: int = 1024
+) -> Tensor:
+    """Node scores of a whole set, ``[nodes]``, batch by batch."""
+    batches = as_graphs(graphs).batches(batch_size)
+    return torch.cat([explainer.scores(model, batch) for batch in batches])

@@ -1,0 +1,51 @@
+"""Occlusion: what the model says when a node is not there."""
+
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from vgib.explain.explainer import Case, Explainer, explainers
+from vgib.explain.frozen import Removal, packed, predictions
+from vgib.explain.lift import scaled
+
+
+@explainers.register("occlusion")
+class Occlusion(Explainer):
+    r"""The drop of the class margin when one node is taken out of the graph.
+
+    .. math:: a_j = f(G) - f(G \setminus j)
+
+    Exact for every model: the graph without the node is built and predicted.
+
+    Args:
+        chunk: Nodes of all graphs without one, in one forward pass at most.
+        rest: See :class:`Explainer`.
+    """
+
+    removal: Removal = "exact"
+
+    def __init__(self, *, chunk: int = 1024, **rest: Any) -> None:
+        super().__init__(**rest)
+        self.chunk = chunk
+
+    def explain(self, case: Case) -> Tensor:
+        """The drops, scaled graph by graph; the only node of a graph gets one half."""
+        graphs, of_node = packed(case.batch), case.batch.graphs.batch
+        drops = []
+        with torch.no_grad():
+            whole = case.frozen.evidence(case.clean.output, case.goal)
+            for nodes in torch.split(torch.arange(len(of_node)), self.chunk):
+                copies = graphs[of_node[nodes]]
+                mask = torch.ones(copies.num_nodes, dtype=torch.bool)
+                mask[copies.node_ptr[:-1] + nodes - graphs.node_ptr[of_node[nodes]]] = False
+                rest = copies.induced(mask)
+                if not rest.num_nodes:
+                    drops.append(torch.zeros(len(nodes)))
+                    continue
+                output = predictions(case.frozen, rest, batch_size=self.chunk)
+                left = case.frozen.evidence(output, case.goal[of_node[nodes]])
+                drops.append(whole[of_node[nodes]] - left)
+        # What is left of a one-node graph says nothing.
+        found = torch.cat(drops).nan_to_num(0.0)
+        return scaled(case.frozen.importance(found), case.batch.graphs)

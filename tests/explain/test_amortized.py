@@ -1,0 +1,120 @@
+"""Learning once for many graphs, and taking nodes away to a degree."""
+
+from collections.abc import Callable
+
+import pytest
+import torch
+from torch import Tensor, nn
+from torch_geometric.nn import GCNConv, global_mean_pool
+
+from vgib.data.packed import PackedGraphs
+from vgib.errors import InputError
+from vgib.explain.amortized import Amortized, exact_readout, keep_nodes
+from vgib.explain.explainer import Case
+from vgib.explain.frozen import Frozen, predictions
+
+ModelOf = Callable[[str], nn.Module]
+
+
+@pytest.mark.parametrize(
+    ("of", "readout"),
+    [
+        ("ours-gcn", "sum"),
+        ("ours-gat", "sum"),
+        ("ours-sage", "sum"),
+        ("ours-gin", "sum"),
+        ("gcn", "sum"),
+        ("gcn-mean", "mean"),
+        ("gin", "sum"),
+        ("gcn-max", "sum"),  # no maximum of rectified channels is below zero
+        ("gat", None),
+        ("sage-mean", None),
+    ],
+)
+def test_where_nodes_can_be_removed_exactly_is_found_out(
+    of: str, readout: str | None, model_of: ModelOf, graphs: PackedGraphs
+) -> None:
+    case = Case.of(Frozen(model_of(of)), graphs.batch())
+    found = exact_readout(case)
+    assert found == readout
+    if found is None:
+        return
+    keep = torch.rand(graphs.num_nodes) < 0.6
+    keep[graphs.node_ptr[:-1]] = True
+    soft = keep_nodes(case, keep.float(), readout=found)
+    hard = predictions(case.frozen, graphs.induced(keep))
+    torch.testing.assert_close(soft, hard, atol=1e-4, rtol=1e-3)
+
+
+def test_all_nodes_kept_is_the_graph_itself(model_of: ModelOf, graphs: PackedGraphs) -> None:
+    for of in ("gcn", "gat-mean", "sage"):
+        case = Case.of(Frozen(model_of(of)), graphs.batch())
+        for readout in ("sum", "mean", None):
+            found = keep_nodes(case, torch.ones(graphs.num_nodes), readout=readout)  # type: ignore[arg-type]
+            torch.testing.assert_close(found, case.clean.output, atol=1e-5, rtol=1e-4)
+
+
+def test_gradients_reach_the_gates(model_of: ModelOf, graphs: PackedGraphs) -> None:
+    for of in ("ours-gcn", "gcn-mean", "gat", "sage"):
+        case = Case.of(Frozen(model_of(of)), graphs.batch())
+        keep = torch.rand(graphs.num_nodes).requires_grad_()
+        keep_nodes(case, keep, readout="mean").square().sum().backward()
+        assert keep.grad is not None
+        assert (keep.grad != 0).float().mean() > 0.5
+
+
+class Normed(nn.Module):
+    """A model with a residual connection and a norm over each graph: no removal by weights."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.first, self.second = GCNConv(5, 6), GCNConv(6, 6)
+        self.norm, self.head = nn.LayerNorm(6), nn.Linear(6, 2)
+
+    def forward(self, x: Tensor, edge_index: Tensor, batch: Tensor) -> Tensor:
+        h = self.first(x, edge_index).relu()
+        h = self.norm(h + self.second(h, edge_index))
+        out: Tensor = self.head(global_mean_pool(h, batch))
+        return out
+
+
+def test_models_that_weights_cannot_reach_are_known(graphs: PackedGraphs) -> None:
+    assert exact_readout(Case.of(Frozen(Normed()), graphs.batch())) is None
+
+
+def test_graphs_without_nodes_teach_nothing(model_of: ModelOf, graphs: PackedGraphs) -> None:
+    nothing = graphs.induced(torch.zeros(graphs.num_nodes, dtype=torch.bool))
+    with pytest.raises(InputError, match="no graph with a node to learn from"):
+        Amortized().fit(model_of("gcn"), nothing)
+
+
+def test_as_many_steps_as_asked_for_however_few_the_graphs(
+    model_of: ModelOf, graphs: PackedGraphs
+) -> None:
+    seen: list[int] = []
+
+    class Count(Amortized):
+        def build(self, case: Case) -> nn.Module:
+            return nn.Linear(1, 1)
+
+        def loss(self, case: Case, step: int) -> Tensor:
+            seen.append(case.batch.num_graphs)
+            return self.fitted(torch.ones(1, 1)).sum()  # type: ignore[no-any-return]
+
+    explainer = Count(steps=5, batch_size=4).fit(model_of("gcn"), graphs)
+    assert seen == [4, 3, 4, 3, 4]
+    assert len(explainer.losses_) == 5
+
+
+def test_values_are_measured_in_units_of_their_spread(
+    model_of: ModelOf, graphs: PackedGraphs
+) -> None:
+    class Idle(Amortized):
+        def build(self, case: Case) -> nn.Module:
+            return nn.Linear(1, 1)
+
+    model = model_of("value")
+    explainer = Idle(steps=0).fit(model, graphs)
+    frozen = explainer.freeze(model)
+    spread = float(frozen.run(graphs.batch()).output.std())
+    assert frozen.spread == pytest.approx(spread)

@@ -1,0 +1,187 @@
+"""The adapter: what it lets an explainer see and change, and what it refuses."""
+
+from collections.abc import Callable
+
+import pytest
+import torch
+from torch import Tensor, nn
+from torch_geometric.explain.algorithm.utils import set_masks
+from torch_geometric.nn import GCNConv, global_add_pool
+
+from vgib.config import Architecture
+from vgib.data.packed import PackedGraphs
+from vgib.errors import InputError
+from vgib.explain.frozen import Frozen, packed, predictions
+from vgib.nn.net import build
+
+ModelOf = Callable[[str], nn.Module]
+MODELS = ["ours-gcn", "ours-gin", "gcn", "gin", "gat", "sage"]
+
+
+@pytest.mark.parametrize("of", MODELS)
+def test_a_plain_run_is_the_model_in_evaluation_mode(
+    of: str, model_of: ModelOf, graphs: PackedGraphs
+) -> None:
+    model, batch = model_of(of), graphs.batch()
+    found = Frozen(model).run(batch)
+    expected = model.eval()(batch.x, batch.adj.edge_index, batch.graphs.batch)
+    torch.testing.assert_close(found.output, expected)
+    assert torch.equal(found.inputs, batch.x)
+    assert [state.shape for state in found.states] == [(graphs.num_nodes, 8)] * 2
+
+
+@pytest.mark.parametrize("of", ["gcn", "gin", "gat", "sage"])
+def test_message_weights_are_pygs_masks(of: str, model_of: ModelOf, graphs: PackedGraphs) -> None:
+    model, batch = model_of(of).eval(), graphs.batch()
+    weight = torch.rand(graphs.num_edges)
+    found = Frozen(model).run(batch, message_weight=weight).output
+    set_masks(model, weight, batch.adj.edge_index, apply_sigmoid=False)
+    expected = model(batch.x, batch.adj.edge_index, batch.graphs.batch)
+    torch.testing.assert_close(found, expected)
+
+
+@pytest.mark.parametrize("of", ["ours-gcn", "ours-gat", "ours-sage", "gcn", "gin"])
+def test_edge_weights_of_0_and_1_are_the_graph_without_those_edges(
+    of: str, model_of: ModelOf, graphs: PackedGraphs
+) -> None:
+    model, batch = model_of(of).eval(), graphs.batch()
+    edges = batch.adj.edge_index
+    kept = (edges.sum(0) % 3) > 0
+    found = Frozen(model).run(batch, edge_weight=kept.float()).output
+    expected = model(batch.x, edges[:, kept], batch.graphs.batch)
+    torch.testing.assert_close(found, expected, atol=1e-5, rtol=1e-4)
+
+
+def test_inputs_and_the_last_state_can_be_replaced_with_gradients(
+    model_of: ModelOf, graphs: PackedGraphs
+) -> None:
+    frozen, batch = Frozen(model_of("gat")), graphs.batch()
+    x = torch.randn_like(batch.x).requires_grad_()
+    z = torch.randn(graphs.num_nodes, 8, requires_grad=True)
+    frozen.run(batch, inputs=x).output.sum().backward()
+    frozen.run(batch, on_last=lambda _: z).output.sum().backward()
+    assert x.grad is not None
+    assert z.grad is not None
+    assert all(parameter.grad is None for parameter in frozen.model.parameters())
+
+
+def test_integer_features_are_replaced_where_they_have_become_numbers(
+    graphs: PackedGraphs,
+) -> None:
+    codes = torch.randint(0, 4, (graphs.num_nodes, 2), dtype=torch.int32)
+    coded = PackedGraphs(codes, graphs.node_ptr, graphs.indptr, graphs.col, cardinalities=(4, 4))
+    net = build(
+        encoder="gcn",
+        bottleneck="none",
+        cardinalities=(4, 4),
+        in_channels=2,
+        task="classification",
+        outputs=2,
+        architecture=Architecture.of(hidden=8),
+    ).eval()
+    frozen, batch = Frozen(net), coded.batch()
+    clean = frozen.run(batch)
+    torch.testing.assert_close(clean.inputs, net.features(codes))
+    again = frozen.run(batch, inputs=clean.inputs)
+    torch.testing.assert_close(again.output, clean.output)
+    assert not torch.allclose(frozen.run(batch, inputs=0 * clean.inputs).output, clean.output)
+
+
+def test_what_an_output_means(model_of: ModelOf, graphs: PackedGraphs) -> None:
+    frozen = Frozen(model_of("gcn"))
+    frozen.run(graphs.batch())
+    output = torch.tensor([[2.0, 0.0, 1.0]])
+    p = output.softmax(1)[0]
+    goal = frozen.goal(output)
+    assert goal.tolist() == [0]
+    assert torch.allclose(frozen.losses(output, goal), -p[0].log())
+    assert torch.allclose(frozen.opposition(output, goal), -(1 - p[0]).log())
+    assert torch.allclose(frozen.evidence(output, goal), p[0].logit())
+    probs = Frozen(model_of("gcn"), task="classification", returns="probs")
+    assert torch.allclose(probs.log_probabilities(p.unsqueeze(0)), p.log().unsqueeze(0))
+    logs = Frozen(model_of("gcn"), task="classification", returns="log_probs")
+    assert torch.allclose(logs.log_probabilities(p.log().unsqueeze(0)), p.log().unsqueeze(0))
+
+
+def test_one_output_is_a_value_unless_it_is_said_to_be_a_class(
+    model_of: ModelOf, graphs: PackedGraphs
+) -> None:
+    value = Frozen(model_of("value"))
+    value.run(graphs.batch())
+    assert value.task == "regression"
+    goal = torch.tensor([[1.0]])
+    assert float(value.losses(torch.tensor([[3.0]]), goal)) == 4.0
+    assert float(value.opposition(goal, goal)) == 1.0
+    binary = Frozen(model_of("value"), task="binary")
+    assert binary.goal(torch.tensor([[-1.0], [1.0]])).tolist() == [0, 1]
+    half = Frozen(model_of("value"), task="binary", returns="probs")
+    assert half.goal(torch.tensor([[0.4], [0.6]])).tolist() == [0, 1]
+    with pytest.raises(InputError, match="'binary' model has one output; this one has 3"):
+        Frozen(model_of("gcn"), task="binary").run(graphs.batch())
+
+
+class Odd(nn.Module):
+    """A model that cannot be explained, in one way or another."""
+
+    def __init__(self, how: str) -> None:
+        super().__init__()
+        self.conv = GCNConv(5, 2)
+        self.how = how
+
+    def forward(self, x: Tensor, edge_index: Tensor, batch: Tensor) -> object:
+        h = self.conv(x, edge_index)
+        pooled = global_add_pool(h, batch)
+        return {"nodes": h, "pair": (pooled, h), "number": h.sum()}[self.how]
+
+
+@pytest.mark.parametrize(
+    ("how", "message"),
+    [
+        ("nodes", "one row for each node; expected one row for each graph"),
+        ("pair", "one float tensor; got tuple"),
+        ("number", r"gave \[\] for 7 graphs"),
+    ],
+)
+def test_output_that_is_no_row_for_each_graph_is_refused(
+    how: str, message: str, graphs: PackedGraphs
+) -> None:
+    with pytest.raises(InputError, match=message):
+        Frozen(Odd(how)).run(graphs.batch())
+
+
+def test_what_is_no_graph_model_is_refused() -> None:
+    with pytest.raises(InputError, match="must take"):
+        Frozen(nn.Linear(2, 2))
+    with pytest.raises(InputError, match=r"only a torch.nn.Module can be explained; got int"):
+        Frozen(3)  # type: ignore[arg-type]
+
+    class Plain(nn.Module):
+        def forward(self, x: Tensor, edge_index: Tensor, batch: Tensor) -> Tensor:
+            return x
+
+    with pytest.raises(InputError, match="has no message-passing layer"):
+        Frozen(Plain())
+
+    class Held(GCNConv):  # type: ignore[misc]
+        def __deepcopy__(self, memo: object) -> None:
+            raise RuntimeError("not me")
+
+    with pytest.raises(InputError, match="cannot be copied"):
+        Frozen(Held(2, 2))
+
+
+def test_a_batch_is_a_set_of_its_own(graphs: PackedGraphs) -> None:
+    again = packed(graphs.batch())
+    for name in ("x", "node_ptr", "indptr", "col"):
+        assert torch.equal(getattr(again, name), getattr(graphs, name))
+
+
+def test_graphs_without_a_node_have_no_prediction(model_of: ModelOf, graphs: PackedGraphs) -> None:
+    frozen = Frozen(model_of("gcn"))
+    mask = torch.ones(graphs.num_nodes, dtype=torch.bool)
+    mask[6] = False
+    output = predictions(frozen, graphs.induced(mask))
+    assert output[1].isnan().all()
+    torch.testing.assert_close(output[[0, 2]], predictions(frozen, graphs)[[0, 2]])
+    with pytest.raises(InputError, match="no graph with a node"):
+        predictions(frozen, graphs.induced(torch.zeros_like(mask)))

@@ -1,0 +1,196 @@
+"""Our methods inside PyG's own Explainer, from end to end."""
+
+import logging
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+import torch
+from torch import Tensor, nn
+from torch_geometric.data import Batch, Data
+from torch_geometric.explain import Explainer
+from torch_geometric.explain.metric import fidelity, groundtruth_metrics, unfaithfulness
+
+from vgib.errors import InputError
+from vgib.explain.lift import to_edges
+from vgib.explain.pyg import GIBExplainer, GSATExplainer, VGIBExplainer
+
+ModelOf = Callable[[str], nn.Module]
+ALGORITHMS = {
+    "vgib": lambda: VGIBExplainer(steps=3),
+    "vgib-paper": lambda: VGIBExplainer("paper", steps=3),
+    "gib": lambda: GIBExplainer(steps=3, inner_steps=2),
+    "gsat": lambda: GSATExplainer(steps=3),
+}
+MULTICLASS = {"mode": "multiclass_classification", "task_level": "graph", "return_type": "raw"}
+
+
+def explainer(model: nn.Module, algorithm: Any, **changes: Any) -> Explainer:
+    settings = {
+        "explanation_type": "model",
+        "node_mask_type": "object",
+        "edge_mask_type": "object",
+        "model_config": MULTICLASS,
+    }
+    return Explainer(model, algorithm=algorithm, **(settings | changes))
+
+
+@pytest.mark.parametrize("name", ALGORITHMS)
+@pytest.mark.parametrize("of", ["gcn", "gat-mean"])
+def test_fit_explain_and_measure(name: str, of: str, model_of: ModelOf, data: list[Data]) -> None:
+    model = model_of(of).train()
+    explain = explainer(model, ALGORITHMS[name]())
+    explain.algorithm.fit(model, data)
+    batch = Batch.from_data_list(data)
+    found = explain(batch.x, batch.edge_index, batch=batch.batch)
+    assert found.node_mask.shape == (batch.num_nodes, 1)
+    assert torch.equal(found.edge_mask, to_edges(found.node_mask.squeeze(1), batch.edge_index))
+    plus, minus = fidelity(explain, found)
+    assert 0 <= plus <= 1
+    assert 0 <= minus <= 1
+    assert 0 <= unfaithfulness(explain, found) <= 1
+    assert found.get_explanation_subgraph().num_nodes > 0
+    assert model.training
+    assert explain.algorithm.removal in ("exact", "messages", "representation")
+
+
+def test_a_single_graph_needs_no_batch_vector(data: list[Data]) -> None:
+    class OneGraph(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            from torch_geometric.nn import GCNConv
+
+            self.conv = GCNConv(5, 3)
+
+        def forward(self, x: Tensor, edge_index: Tensor, batch: Tensor | None = None) -> Tensor:
+            from torch_geometric.nn import global_add_pool
+
+            return global_add_pool(self.conv(x, edge_index), batch)
+
+    explain = explainer(OneGraph(), ALGORITHMS["vgib"]())
+    explain.algorithm.fit(explain.model, data)
+    found = explain(data[0].x, data[0].edge_index)
+    assert found.node_mask.shape == (6, 1)
+
+
+def test_without_fit_it_learns_from_what_it_is_given(
+    model_of: ModelOf, data: list[Data], caplog: pytest.LogCaptureFixture
+) -> None:
+    explain = explainer(model_of("gcn"), ALGORITHMS["vgib"]())
+    batch = Batch.from_data_list(data)
+    with caplog.at_level(logging.WARNING):
+        first = explain(batch.x, batch.edge_index, batch=batch.batch)
+    assert "fitting on the 7 graph(s)" in caplog.text
+    again = explain(batch.x, batch.edge_index, batch=batch.batch)
+    assert torch.equal(first.node_mask, again.node_mask)
+
+
+def test_thresholds_phenomena_and_single_masks(model_of: ModelOf, data: list[Data]) -> None:
+    model = model_of("gcn")
+    batch = Batch.from_data_list(data)
+    algorithm = ALGORITHMS["vgib"]().fit(model, data)
+    top = explainer(model, algorithm, threshold_config=("topk", 5))
+    found = top(batch.x, batch.edge_index, batch=batch.batch)
+    assert int((found.node_mask > 0).sum()) == 5
+    true = explainer(model, algorithm, explanation_type="phenomenon", edge_mask_type=None)
+    found = true(batch.x, batch.edge_index, batch=batch.batch, target=batch.y)
+    assert "edge_mask" not in found
+    assert torch.equal(found.target, batch.y)
+    edges = explainer(model, algorithm, node_mask_type=None)
+    assert "node_mask" not in edges(batch.x, batch.edge_index, batch=batch.batch)
+
+
+def test_an_index_leaves_the_other_graphs_out(model_of: ModelOf, data: list[Data]) -> None:
+    model = model_of("gcn")
+    explain = explainer(model, ALGORITHMS["vgib"]().fit(model, data))
+    batch = Batch.from_data_list(data)
+    found = explain(batch.x, batch.edge_index, batch=batch.batch, index=2)
+    mask = found.node_mask.squeeze(1)
+    assert (mask[batch.batch != 2] == 0).all()
+    assert (mask[batch.batch == 2] > 0).all()
+
+
+class Returning(nn.Module):
+    """The same model, giving probabilities or their logarithm."""
+
+    def __init__(self, model: nn.Module, returns: str) -> None:
+        super().__init__()
+        self.model, self.returns = model, returns
+
+    def forward(self, x: Tensor, edge_index: Tensor, batch: Tensor) -> Tensor:
+        logs = self.model(x, edge_index, batch).log_softmax(1)
+        out: Tensor = logs if self.returns == "log_probs" else logs.exp()
+        return out
+
+
+@pytest.mark.parametrize("returns", ["probs", "log_probs"])
+def test_what_the_model_returns_makes_no_difference(
+    returns: str, model_of: ModelOf, data: list[Data]
+) -> None:
+    masks = []
+    batch = Batch.from_data_list(data)
+    for model, kind in (
+        (model_of("gcn"), "raw"),
+        (Returning(model_of("gcn"), returns), returns),
+    ):
+        explain = explainer(
+            model, ALGORITHMS["gsat"](), model_config=MULTICLASS | {"return_type": kind}
+        )
+        explain.algorithm.fit(model, data)
+        masks.append(explain(batch.x, batch.edge_index, batch=batch.batch).node_mask)
+    torch.testing.assert_close(*masks, atol=1e-4, rtol=1e-3)
+
+
+@pytest.mark.parametrize("mode", ["regression", "binary_classification"])
+def test_values_and_single_logits(mode: str, model_of: ModelOf, data: list[Data]) -> None:
+    model = model_of("value")
+    batch = Batch.from_data_list(data)
+    explain = explainer(model, ALGORITHMS["vgib"](), model_config=MULTICLASS | {"mode": mode})
+    explain.algorithm.fit(model, data)
+    found = explain(batch.x, batch.edge_index, batch=batch.batch)
+    assert torch.isfinite(found.node_mask).all()
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"model_config": MULTICLASS | {"task_level": "node"}},
+        {"node_mask_type": "attributes"},
+        {"node_mask_type": "common_attributes"},
+    ],
+)
+@pytest.mark.parametrize("name", ALGORITHMS)
+def test_what_is_not_supported_is_refused(
+    name: str, changes: dict[str, Any], model_of: ModelOf
+) -> None:
+    with pytest.raises(ValueError, match="does not support the given explanation settings"):
+        explainer(model_of("gcn"), ALGORITHMS[name](), **changes)
+
+
+def test_mistakes_are_named(model_of: ModelOf, data: list[Data]) -> None:
+    with pytest.raises(InputError, match="preset must be 'recommended' or 'paper'; got 'best'"):
+        VGIBExplainer("best")  # type: ignore[arg-type]
+    model = model_of("gcn")
+    algorithm = ALGORITHMS["vgib"]().fit(model, data)
+    explainer(model, algorithm)
+    graph = data[0]
+    with pytest.raises(InputError, match="got edge_attr besides"):
+        algorithm(model, graph.x, graph.edge_index, target=torch.tensor([0]), edge_attr=None)
+    with pytest.raises(InputError, match="must be sorted"):
+        algorithm(
+            model,
+            graph.x,
+            graph.edge_index,
+            target=torch.tensor([0, 0]),
+            batch=torch.tensor([0, 1, 0, 1, 0, 1]),
+        )
+
+
+def test_ground_truth_metrics_take_the_masks(model_of: ModelOf, data: list[Data]) -> None:
+    pytest.importorskip("torchmetrics", reason="PyG's groundtruth_metrics needs torchmetrics")
+    model = model_of("gcn")
+    explain = explainer(model, ALGORITHMS["vgib"]().fit(model, data))
+    batch = Batch.from_data_list(data)
+    found = explain(batch.x, batch.edge_index, batch=batch.batch)
+    truth = (batch.x[:, 0] > 0).float()
+    assert 0 <= groundtruth_metrics(found.node_mask, truth, metrics="auroc") <= 1

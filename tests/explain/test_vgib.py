@@ -1,0 +1,146 @@
+"""VGIB on a frozen model, as published and as recommended."""
+
+from collections.abc import Callable
+
+import pytest
+import torch
+from torch import Tensor, nn
+from torch_geometric.data import Data
+from torch_geometric.nn import GCNConv, global_add_pool
+
+from vgib.data.packed import PackedGraphs
+from vgib.explain.explainer import Case
+from vgib.explain.frozen import Frozen
+from vgib.explain.vgib import VGIB, AwareGate, PublishedVGIB, gate_features, top_share
+from vgib.nn.sparse import Segments
+
+ModelOf = Callable[[str], nn.Module]
+
+
+class Marked(nn.Module):
+    """Class 1 as soon as a graph holds a node whose first feature is one."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.conv = GCNConv(2, 1, bias=False)
+
+    def forward(self, x: Tensor, edge_index: Tensor, batch: Tensor) -> Tensor:
+        h = 0 * self.conv(x, edge_index)
+        logit = 8 * global_add_pool(h + x[:, :1], batch) - 4
+        return torch.cat([-logit, logit], dim=1)
+
+
+class MarkedByLayer(nn.Module):
+    """Likewise, but through the layer: the mark is the message-passing layer's own output."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.conv = GCNConv(2, 1, bias=False)
+        nn.init.constant_(self.conv.lin.weight, 0.0)
+        self.conv.lin.weight.data[0, 0] = 1.0
+
+    def forward(self, x: Tensor, edge_index: Tensor, batch: Tensor) -> Tensor:
+        logit = 8 * global_add_pool(self.conv(x, edge_index), batch) - 2
+        return torch.cat([-logit, logit], dim=1)
+
+
+@pytest.fixture
+def marked() -> PackedGraphs:
+    """Paths of six nodes, one of which (any) carries the mark."""
+    generator = torch.Generator().manual_seed(0)
+    ends = torch.tensor([[0, 1, 2, 3, 4], [1, 2, 3, 4, 5]])
+    path = torch.cat([ends, ends.flip(0)], dim=1)
+    graphs = []
+    for _ in range(60):
+        mark = torch.zeros(6)
+        mark[torch.randint(0, 6, (1,), generator=generator)] = 1
+        noise = torch.rand(6, generator=generator)
+        truth = mark > 0
+        graphs.append(Data(x=torch.stack([mark, noise], 1), edge_index=path, node_truth=truth))
+    return PackedGraphs.from_data(graphs)
+
+
+def test_the_recommended_form_finds_what_the_prediction_hangs_on(marked: PackedGraphs) -> None:
+    model = MarkedByLayer()
+    explainer = VGIB(steps=60, lr=1e-2).fit(model, marked)
+    assert explainer.removal == "exact"
+    scores = explainer.scores(model, marked.batch()).view(60, 6)
+    assert marked.node_truth is not None
+    found = scores.argmax(1) == marked.node_truth.view(60, 6).int().argmax(1)
+    assert found.float().mean() > 0.9
+    assert explainer.losses_[-1] < explainer.losses_[0]
+
+
+def test_without_a_way_to_remove_nodes_messages_and_features_are_used(
+    marked: PackedGraphs,
+) -> None:
+    model = Marked()
+    explainer = VGIB(steps=60, lr=1e-2).fit(model, marked)
+    assert explainer.removal == "messages"
+    scores = explainer.scores(model, marked.batch()).view(60, 6)
+    assert marked.node_truth is not None
+    truth = marked.node_truth.view(60, 6)
+    assert scores[truth].mean() > scores[~truth].mean() + 0.2
+
+
+def test_each_term_can_be_left_out(model_of: ModelOf, graphs: PackedGraphs) -> None:
+    case = Case.of(Frozen(model_of("gcn")), graphs.batch())
+    explainer = VGIB(steps=1).fit(model_of("gcn"), graphs)
+
+    def loss(**changes: float) -> float:
+        for name, value in changes.items():
+            setattr(explainer, name, value)
+        torch.manual_seed(0)
+        return float(explainer.loss(case, 0))
+
+    whole = loss()
+    without = loss(beta=0.0)
+    assert without < whole
+    assert loss(complement=0.0) < without
+
+
+def test_the_gate_sees_all_layers_and_the_class(model_of: ModelOf, graphs: PackedGraphs) -> None:
+    model = model_of("gcn")
+    case = Case.of(Frozen(model), graphs.batch())
+    features = gate_features(case)
+    assert features.shape == (graphs.num_nodes, 5 + 8 + 8 + 8 + 3 + 1)
+    other = Case.of(Frozen(model), graphs.batch(), (case.goal + 1) % 3)
+    assert not torch.equal(gate_features(other), features)
+    value = Case.of(Frozen(model_of("value")), graphs.batch())
+    assert gate_features(value).shape == (graphs.num_nodes, 5 + 8 + 8 + 8 + 1)
+
+
+def test_constant_features_do_not_disturb_the_gate() -> None:
+    sample = torch.randn(6, 3)
+    sample[:, 1] = 2.0
+    gate = AwareGate(sample, 4)
+    moved = sample.clone()
+    moved[:, 1] = 1e6
+    assert torch.equal(gate(sample), gate(moved))
+
+
+def test_a_share_of_each_graph_is_kept_and_one_node_at_least() -> None:
+    graphs = Segments.from_batch(torch.tensor([0, 0, 0, 0, 1]))
+    found = top_share(torch.tensor([0.1, 0.4, 0.3, 0.2, 0.0]), graphs, torch.tensor([0.5, 0.1]))
+    assert found.tolist() == [False, True, True, False, True]
+
+
+def test_the_published_form_trains_the_gate_on_the_last_layer(marked: PackedGraphs) -> None:
+    model = MarkedByLayer()
+    explainer = PublishedVGIB(steps=150, lr=2e-2, beta=0.1).fit(model, marked)
+    scores = explainer.scores(model, marked.batch()).view(60, 6)
+    assert marked.node_truth is not None
+    truth = marked.node_truth.view(60, 6)
+    assert scores[truth].mean() > scores[~truth].mean()
+
+
+def test_a_higher_price_keeps_less(marked: PackedGraphs) -> None:
+    model = MarkedByLayer()
+    kept = [
+        PublishedVGIB(steps=60, lr=1e-2, beta=beta)
+        .fit(model, marked)
+        .scores(model, marked.batch())
+        .mean()
+        for beta in (0.01, 10.0)
+    ]
+    assert kept[1] < kept[0]

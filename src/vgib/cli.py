@@ -275,7 +275,7 @@ def recognize(
         typer.Option(help="Share of the atoms to keep; may be repeated. Default: score >= 0.5."),
     ] = None,
     rule: Annotated[
-        str | None, typer.Option(help="ring_intact, connected, largest_part or nodes.")
+        str | None, typer.Option(help="ring_intact, guided, connected, largest_part or nodes.")
     ] = None,
     smiles_column: Annotated[
         str | None, typer.Option(help="The column of structures; found when not given.")

@@ -81,8 +81,7 @@ def fit_perceptron(
         prints: the fingerprints of all molecules.
         rows: the molecules to train on.
         label: the class of each molecule, 0 or 1.
-        value: of each positive molecule its target, not negative, matched by the softplus of a
-            second output; ``None`` for one output.
+        value: of each positive molecule the target of a second output; ``None`` for one output.
         say: told of each finished epoch.
     """
     columns = frequent_substructures(prints, rows, fit)
@@ -165,7 +164,7 @@ def _loss(out: Tensor, label: Floats, value: Floats | None, fit: Fit) -> Tensor:
     target = torch.from_numpy(label.astype(np.float32))
     loss = functional.binary_cross_entropy_with_logits(out[:, 0], target)
     if value is not None:
-        distance = functional.softplus(out[:, 1]) - torch.from_numpy(value.astype(np.float32))
+        distance = out[:, 1] - torch.from_numpy(value.astype(np.float32))
         loss = loss + fit.value_weight * (target * distance.square()).mean()
     return loss
 

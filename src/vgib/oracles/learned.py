@@ -147,7 +147,7 @@ VALUE_UNIT = 0.2
 
 def member_value(out: Floats) -> Floats:
     """The network's second output as a clearance; never below the threshold."""
-    return np.asarray(THRESHOLD + VALUE_UNIT * np.logaddexp(0.0, out), dtype=np.float64)
+    return np.asarray(THRESHOLD + VALUE_UNIT * np.maximum(out, 0.0), dtype=np.float64)
 
 
 def calibrated(logit: Floats, calibration: Floats) -> Floats:

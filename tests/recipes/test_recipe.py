@@ -124,9 +124,14 @@ def test_assignments_are_read_as_toml_or_text() -> None:
             assignments([wrong])
 
 
-def test_costs_multiply() -> None:
+def test_the_cost_is_that_of_dataset_and_row() -> None:
     made = recipe("table4")
     (job,) = made.jobs(
         subset={"dataset": "DD", "bottleneck": "gib", "encoder": "gcn", "readout": "sum", "fold": 0}
     )
-    assert made.cost_of(job) == made.cost["dataset"]["DD"] * made.cost["bottleneck"]["gib"]
+    assert made.cost_of(job) == made.cost["DD"]["gib"]
+    (other,) = made.jobs(
+        {"dataset": "BA-2Motifs"},
+        {"bottleneck": "gib", "encoder": "gcn", "readout": "sum", "fold": 0},
+    )
+    assert made.cost_of(other) == 1.0

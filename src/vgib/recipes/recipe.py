@@ -33,7 +33,8 @@ class Recipe(Settings):
         default_factory=dict, description="What a value on an axis stands for, by axis and value."
     )
     cost: dict[str, dict[str, float]] = Field(
-        default_factory=dict, description="Relative cost of values, for the time that is left."
+        default_factory=dict,
+        description="About how many seconds a job takes, by its first axis and its row.",
     )
 
     @property
@@ -102,11 +103,9 @@ class Recipe(Settings):
         return meant | named
 
     def cost_of(self, job: Job) -> float:
-        """How long a job takes, in units of the recipe."""
-        total = 1.0
-        for axis, costs in self.cost.items():
-            total *= costs.get(str(getattr(job, axis)), 1.0)
-        return total
+        """About how many seconds a job takes, for the time that is left; one where not known."""
+        first, row = (str(getattr(job, axis)) for axis in (job.axes[0], job.axes[-2]))
+        return self.cost.get(first, {}).get(row, 1.0)
 
 
 def names() -> list[str]:

@@ -34,7 +34,7 @@ class Cell:
         bottleneck: The row of the table.
         folds: Number of folds that the recipe asks for.
         results: The recorded results by fold.
-        seconds: Training seconds of each recorded fold.
+        seconds: The processor's seconds for the training of each recorded fold.
         difference: Paired accuracy less that of the control, over the folds that both have.
         published: The paper's mean and spread, where it has this cell.
     """
@@ -123,7 +123,11 @@ def _cell(
         bottleneck=name,
         folds=folds,
         results=results,
-        seconds=tuple(record["seconds"]["training"] for record in recorded.values()),
+        seconds=tuple(
+            # Early records have no processor time.
+            record["seconds"].get("cpu", record["seconds"]["training"])
+            for record in recorded.values()
+        ),
         difference=difference,
         published=paper.value(numbers, readout, encoder, name, dataset),
     )
@@ -304,7 +308,7 @@ def long_table(found: Sequence[Cell]) -> TextTable:
     headers = (
         *("dataset", "readout", "encoder", "bottleneck", "folds", "accuracy", "spread"),
         *("paper_accuracy", "paper_spread", "difference", "low", "high", "kept_share"),
-        *("folds_all_kept", "folds_none_kept", "seconds_per_fold"),
+        *("folds_all_kept", "folds_none_kept", "cpu_seconds_per_fold"),
     )
     return TextTable("cells", headers, [_long_row(cell) for cell in found if cell.results])
 

@@ -1,0 +1,165 @@
+"""Table 4 from records: cells, paired differences, summaries."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from vgib.recipes.recipe import Recipe, recipe
+from vgib.records import FIELDS, Records
+from vgib.report import classification, coverage, drawing
+from vgib.report.statistics import corrected_interval
+
+PLAIN = [0.70, 0.72, 0.68, 0.75, 0.71, 0.73, 0.69, 0.70, 0.74, 0.72]
+BETTER = [accuracy + gain for accuracy, gain in zip(PLAIN, [0.05, 0.06] * 5, strict=True)]
+MIXED = [accuracy + gain for accuracy, gain in zip(PLAIN, [0.05, -0.06] * 5, strict=True)]
+
+
+@pytest.fixture
+def made() -> Recipe:
+    return recipe("table4")
+
+
+@pytest.fixture
+def records(tmp_path: Path) -> Records:
+    return Records(tmp_path / "table4")
+
+
+Write = Callable[..., None]
+
+
+@pytest.fixture
+def write(made: Recipe, records: Records) -> Write:
+    """Files invented records of a cell."""
+
+    def file(bottleneck: str, accuracies: list[float], encoder: str = "gcn", **more: Any) -> None:
+        subset = {"dataset": "MUTAG", "readout": "sum"}
+        jobs = made.jobs(subset=subset | {"encoder": encoder, "bottleneck": bottleneck})
+        for job, accuracy in zip(jobs, accuracies, strict=False):
+            result = {
+                "test_accuracy": accuracy,
+                "test_kept_share": 0.5,
+                "collapse": None,
+                "train_graphs": 80,
+                "test_graphs": 10,
+            }
+            told = {"key": job.key(), "result": result | more, "seconds": {"training": 2.0}}
+            records.append(job.cell(), dict.fromkeys(FIELDS) | told)
+
+    return file
+
+
+def cell_of(made: Recipe, records: Records, name: str, encoder: str = "gcn") -> classification.Cell:
+    wanted = (("MUTAG", "sum", encoder), name)
+    found = classification.cells(made, records)
+    return next(cell for cell in found if (cell.place, cell.bottleneck) == wanted)
+
+
+def test_a_table_without_records_is_drawn(made: Recipe, records: Records) -> None:
+    assert len(classification.cells(made, records)) == 240
+    text = drawing.markdown(made, records, drawing.draw(made, records))
+    assert "0 of 240 cells are complete (0 of 2400 records)" in text
+    assert "`vgib run table4`" in text and "nan" not in text
+
+
+def test_a_cell_has_mean_spread_and_the_papers_number(
+    made: Recipe, records: Records, write: Write
+) -> None:
+    write("vgib", PLAIN)
+    cell = cell_of(made, records, "vgib")
+    assert cell.is_full and cell.mean == pytest.approx(0.714)
+    assert cell.published == (0.79, 0.09)
+    assert cell.text() == "0.714 ± 0.02 (0.79)"
+
+
+def test_a_row_that_the_paper_has_not_stands_alone(
+    made: Recipe, records: Records, write: Write
+) -> None:
+    write("gsat", PLAIN)
+    assert cell_of(made, records, "gsat").text() == "0.714 ± 0.02"
+
+
+def test_missing_folds_are_told(made: Recipe, records: Records, write: Write) -> None:
+    write("none", PLAIN[:4])
+    cell = cell_of(made, records, "none")
+    assert not cell.is_full and "[4/10]" in cell.text()
+    assert coverage.of_recipe(made, records) == {
+        "cells": 240,
+        "full_cells": 0,
+        "jobs": 2400,
+        "records": 4,
+    }
+
+
+def test_differences_are_paired_by_fold(made: Recipe, records: Records, write: Write) -> None:
+    write("none", PLAIN)
+    write("vgib", BETTER)
+    difference = cell_of(made, records, "vgib").difference
+    assert difference == corrected_interval(np.subtract(BETTER, PLAIN), 1 / 8)
+    assert difference is not None and difference.verdict == "win"
+    assert cell_of(made, records, "none").difference is None
+
+
+def test_a_summary_counts_and_ranks(made: Recipe, records: Records, write: Write) -> None:
+    for encoder in ("gcn", "gin"):
+        write("none", PLAIN, encoder)
+        write("gib", [accuracy - 0.1 for accuracy in PLAIN], encoder, collapse="none")
+        write("vgib", BETTER, encoder)
+        write("vgib-recommended", MIXED, encoder)
+    write("gsat", MIXED, "gcn")
+    found = classification.summaries(classification.cells(made, records), "none")
+    by_name = {summary.bottleneck: summary for summary in found}
+    assert [s.bottleneck for s in found] == made.grid["bottleneck"]
+    vgib, gib, gsat = by_name["vgib"], by_name["gib"], by_name["gsat"]
+    assert (vgib.wins, vgib.ties, vgib.losses, vgib.places) == (2, 0, 0, 2)
+    assert (gib.wins, gib.ties, gib.losses) == (0, 0, 2)
+    assert by_name["vgib-recommended"].ties == 2 and gsat.places == 1
+    assert vgib.gain is not None and vgib.gain.mean == pytest.approx(0.055)
+    assert vgib.published_gain == pytest.approx((0.79 - 0.76 + 0.86 - 0.83) / 2)
+    assert gib.collapsed == 1.0 and vgib.collapsed == 0.0
+    # Only GCN has all five rows: vgib first, gib last.
+    assert vgib.rank == 1.0 and gib.rank == 5.0
+    assert by_name["none"].gain is None and by_name["none"].rank == 2.0
+
+
+def test_the_gain_over_cells_is_averaged_fold_by_fold(
+    made: Recipe, records: Records, write: Write
+) -> None:
+    for encoder, accuracies in (("gcn", BETTER), ("gin", MIXED)):
+        write("none", PLAIN, encoder)
+        write("vgib", accuracies, encoder)
+    summary = next(
+        s
+        for s in classification.summaries(classification.cells(made, records), "none")
+        if s.bottleneck == "vgib"
+    )
+    gains = (np.subtract(BETTER, PLAIN) + np.subtract(MIXED, PLAIN)) / 2
+    assert summary.gain is not None
+    assert summary.gain.low == pytest.approx(corrected_interval(gains, 1 / 8).low)
+
+
+def test_records_of_other_settings_do_not_count(made: Recipe, records: Records) -> None:
+    job = made.jobs({"epochs": 3})[0]
+    records.append(job.cell(), dict.fromkeys(FIELDS) | {"key": job.key()})
+    assert coverage.of_recipe(made, records)["records"] == 0
+
+
+def test_the_files_hold_every_cell(made: Recipe, records: Records, write: Write) -> None:
+    write("none", PLAIN)
+    write("vgib", BETTER)
+    drawn = drawing.draw(made, records)
+    files = drawing.files(made, records, drawn)
+    assert set(files) == {"table4.md", "table4.tex", "table4.csv"}
+    lines = files["table4.csv"].splitlines()
+    assert len(lines) == 3 and lines[2].startswith("MUTAG,sum,gcn,vgib,10,0.769")
+    assert "2 of 240 cells" in files["table4.md"]
+    assert "0.714 ± 0.02 (0.76)" in files["table4.md"]
+    assert files["table4.tex"].count(r"\begin{table}") == len(drawn.tables) == 7
+
+
+def test_every_recipe_has_its_coverage(tmp_path: Path) -> None:
+    found = coverage.coverage(tmp_path)
+    assert found["table4"]["cells"] == 240 and found["table4"]["full_cells"] == 0
+    assert "table4_study" in found

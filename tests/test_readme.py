@@ -5,7 +5,6 @@ import re
 from pathlib import Path
 
 import pytest
-
 from benchmarks.tables import filled
 
 README = Path(__file__).resolve().parents[1] / "README.md"

@@ -54,7 +54,7 @@ def molecules(count: int, mirror: str | None) -> PackedGraphs:
     if mirror is not None:
         table = catalog.load_table("ZINC250K", mirror=mirror, progress=False)
         return from_smiles(table["smiles"].tolist()[:count]).graphs
-    drugs = read_drugs()
+    drugs = from_smiles(load_drugs()["smiles"]).graphs
     rng = np.random.default_rng(0)
     parts = [drugs]
     while sum(len(part) for part in parts) < count:

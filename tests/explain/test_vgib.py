@@ -11,7 +11,14 @@ from torch_geometric.nn import GCNConv, global_add_pool
 from vgib.data.packed import PackedGraphs
 from vgib.explain.explainer import Case
 from vgib.explain.frozen import Frozen
-from vgib.explain.vgib import VGIB, AwareGate, PublishedVGIB, gate_features, top_share
+from vgib.explain.vgib import (
+    VGIB,
+    AwareGate,
+    PublishedVGIB,
+    gate_features,
+    soft_top_share,
+    top_share,
+)
 from vgib.nn.sparse import Segments
 
 ModelOf = Callable[[str], nn.Module]
@@ -62,7 +69,7 @@ def marked() -> PackedGraphs:
 
 def test_the_recommended_form_finds_what_the_prediction_hangs_on(marked: PackedGraphs) -> None:
     model = MarkedByLayer()
-    explainer = VGIB(steps=60, lr=1e-2).fit(model, marked)
+    explainer = VGIB(steps=150).fit(model, marked)
     assert explainer.removal == "exact"
     scores = explainer.scores(model, marked.batch()).view(60, 6)
     assert marked.node_truth is not None
@@ -75,7 +82,7 @@ def test_without_a_way_to_remove_nodes_messages_and_features_are_used(
     marked: PackedGraphs,
 ) -> None:
     model = Marked()
-    explainer = VGIB(steps=60, lr=1e-2).fit(model, marked)
+    explainer = VGIB(steps=150).fit(model, marked)
     assert explainer.removal == "messages"
     scores = explainer.scores(model, marked.batch()).view(60, 6)
     assert marked.node_truth is not None
@@ -123,6 +130,35 @@ def test_a_share_of_each_graph_is_kept_and_one_node_at_least() -> None:
     graphs = Segments.from_batch(torch.tensor([0, 0, 0, 0, 1]))
     found = top_share(torch.tensor([0.1, 0.4, 0.3, 0.2, 0.0]), graphs, torch.tensor([0.5, 0.1]))
     assert found.tolist() == [False, True, True, False, True]
+
+
+def test_soft_gates_become_the_choice_as_the_temperature_falls() -> None:
+    graphs = Segments.from_batch(torch.tensor([0, 0, 0, 1]))
+    logits = torch.tensor([2.0, 0.0, -8.0, 3.0], requires_grad=True)
+    share = torch.tensor([0.3, 0.5])
+    warm = soft_top_share(logits, graphs, share, temperature=1.0, jitter=0.0)
+    # The bar lies at 1 in the first graph, and below the only node of the second.
+    torch.testing.assert_close(warm, torch.tensor([1.0, -1.0, -9.0, 1.0]).sigmoid())
+    warm.sum().backward()
+    assert logits.grad is not None
+    assert (logits.grad > 0).all()
+    cold = soft_top_share(logits, graphs, share, temperature=1e-3, jitter=0.3)
+    torch.testing.assert_close(cold, top_share(logits, graphs, share).float())
+    drawn = soft_top_share(logits, graphs, share, temperature=1.0, jitter=0.3)
+    assert not torch.equal(drawn, warm)
+
+
+def test_scores_keep_the_order_of_logits_however_far_apart(
+    model_of: ModelOf, graphs: PackedGraphs
+) -> None:
+    model = model_of("gcn")
+    explainer = VGIB(steps=1).fit(model, graphs)
+    before = explainer.scores(model, graphs.batch())
+    with torch.no_grad():
+        explainer.fitted.mlp[-1].weight *= 1e3
+    after = explainer.scores(model, graphs.batch())
+    for low, high in zip(graphs.node_ptr[:-1], graphs.node_ptr[1:], strict=True):
+        assert torch.equal(before[low:high].argsort(), after[low:high].argsort())
 
 
 def test_the_published_form_trains_the_gate_on_the_last_layer(marked: PackedGraphs) -> None:

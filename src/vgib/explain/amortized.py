@@ -13,9 +13,6 @@ from vgib.explain.frozen import Frozen, packed, predictions
 from vgib.train import seeded
 
 Readout = Literal["sum", "mean"]
-TYPICAL_MARGIN = 2.0
-"""The median class margin that training sees at most. A model that is sure of itself by e^8 to 1
-makes the few graphs that go wrong outweigh all others, and training unstable."""
 
 
 class Amortized(Explainer):
@@ -110,12 +107,11 @@ def _draws(graphs: PackedGraphs, index: Tensor, batch_size: int, steps: int) -> 
             steps -= 1
 
 
-def _spread(frozen: Frozen, case: Case, typical_margin: float = TYPICAL_MARGIN) -> float:
-    """The unit of a value's error, or the temperature that tames an overconfident classifier."""
-    if frozen.is_classifier:
-        margin = frozen.evidence(case.clean.output, case.goal).abs().median()
-        return max(1.0, float(margin) / typical_margin)
-    spread = float(case.clean.output.std()) if case.batch.num_graphs > 1 else 0.0
+def _spread(frozen: Frozen, case: Case) -> float:
+    """The unit of a value's error: the spread of the predictions."""
+    if frozen.is_classifier or case.batch.num_graphs < 2:
+        return 1.0
+    spread = float(case.clean.output.std())
     return spread if spread > 0 else 1.0
 
 

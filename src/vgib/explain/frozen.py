@@ -77,8 +77,7 @@ class Frozen:
         returns: What the outputs of a classifier are: raw logits, probabilities or their logarithm.
 
     Attributes:
-        spread: The unit in which losses measure values, and the temperature at which they see
-            classes; 1 unless an explainer sets it.
+        spread: The unit in which losses measure values; 1 unless an explainer sets it.
 
     Raises:
         InputError: The model cannot be explained.
@@ -278,12 +277,8 @@ class Frozen:
     def losses(self, output: Tensor, goal: Tensor) -> Tensor:
         """How far each graph's output is from the goal: cross-entropy, or the squared error."""
         if self.is_classifier:
-            return nn.functional.nll_loss(self._tempered(output), goal, reduction="none")
+            return nn.functional.nll_loss(self.log_probabilities(output), goal, reduction="none")
         return ((output - goal) / self.spread).square().mean(1)
-
-    def _tempered(self, output: Tensor) -> Tensor:
-        logs = self.log_probabilities(output)
-        return logs if self.spread == 1.0 else (logs / self.spread).log_softmax(1)
 
     def opposition(self, output: Tensor, goal: Tensor) -> Tensor:
         r"""How far each graph's output is from denying the goal.
@@ -292,7 +287,7 @@ class Frozen:
         :math:`\exp(-\Delta^2)`, which falls to 0 as the output moves away.
         """
         if self.is_classifier:
-            return -self._other(self._tempered(output), goal)
+            return -self._other(self.log_probabilities(output), goal)
         return (-self.losses(output, goal)).exp()
 
     def evidence(self, output: Tensor, goal: Tensor) -> Tensor:

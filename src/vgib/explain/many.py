@@ -6,6 +6,7 @@ import torch
 from torch import Tensor, nn
 from torch_geometric.explain import Explanation
 
+from vgib.data.packed import Batch
 from vgib.explain.explainer import Explainer, Graphs, as_graphs, explainers
 from vgib.explain.lift import to_edges
 
@@ -56,24 +57,34 @@ def explain_many(
     with torch.no_grad():
         outputs = torch.cat([frozen.run(batch).output for batch in data.batches(batch_size)])
         goals = frozen.goal(outputs)
-    found = []
-    for number, (low, high) in enumerate(
-        zip(data.node_ptr[:-1].tolist(), data.node_ptr[1:].tolist(), strict=True)
-    ):
-        item = data.to_data(number)
-        own = scores[low:high]
-        found.append(
-            Explanation(
-                x=item.x,
-                edge_index=item.edge_index,
-                node_mask=own.unsqueeze(1),
-                edge_mask=to_edges(own, item.edge_index),
-                prediction=outputs[number : number + 1],
-                target=goals[number : number + 1],
-                removal=explainer.removal,
-            )
+    edge_index = torch.cat([_local_edges(batch) for batch in data.batches(batch_size)], dim=1)
+    sizes, counts = data.sizes.tolist(), data.edge_ptr.diff().tolist()
+    parts = zip(
+        torch.split(data.x, sizes),
+        torch.split(edge_index, counts, dim=1),
+        torch.split(scores, sizes),
+        torch.split(outputs, 1),
+        torch.split(goals, 1),
+        strict=True,
+    )
+    return [
+        Explanation(
+            x=x,
+            edge_index=edges,
+            node_mask=own.unsqueeze(1),
+            edge_mask=to_edges(own, edges),
+            prediction=output,
+            target=goal,
+            removal=explainer.removal,
         )
-    return found
+        for x, edges, own, output, goal in parts
+    ]
+
+
+def _local_edges(batch: Batch) -> Tensor:
+    """The edges of a batch, their nodes numbered within each graph."""
+    edges = batch.adj.edge_index
+    return edges - batch.graphs.ptr.long()[batch.graphs.batch[edges[1]]]
 
 
 def score(

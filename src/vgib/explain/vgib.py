@@ -12,7 +12,7 @@ from vgib.explain.lift import ranks
 from vgib.nn.bottleneck import Gate
 from vgib.nn.gsat import bernoulli_kl
 from vgib.nn.sparse import Segments
-from vgib.nn.vgib import compression, graph_statistics, inject_noise, relax
+from vgib.nn.vgib import UNIFORM_FLOOR, compression, graph_statistics, inject_noise, relax
 
 
 @explainers.register("vgib-paper")
@@ -125,26 +125,30 @@ class VGIB(Amortized):
     .. math:: \min \; \mathcal L(f(G_\lambda), \hat y) + c\, \mathcal L(f(G_{1 - \lambda}),
               \text{not } \hat y) + \beta \operatorname{mean}_j \mathrm{KL}(p_j \| r)
 
-    :math:`\lambda` keeps the k best-scored nodes of each graph, k drawn anew as a share of it
-    (straight through: the choice forward, the probability's gradient backward). A node that is not
+    :math:`\lambda` keeps the k best-scored nodes of each graph, k drawn anew as a share of it,
+    softly at first and ever harder (:func:`soft_top_share`). A node that is not
     kept sends no message, counts in no degree and no readout, and has noise of the population in
     the place of its features: at 0 and 1 the prediction of the induced subgraph, where the model
     allows it (``removal == "exact"``, tried out in ``fit``). Elsewhere messages are weighted and
     features replaced (``"messages"``).
 
     Note:
-        Trained on the quantity by which explanations are judged here, which the baselines are not;
-        and with hard gates noise and KL hardly matter. ``docs/explanation.md`` says what each part
-        brings.
+        Trained on the quantity by which explanations are judged here, which the baselines are not.
+        Gates that are half open are what the noise is for: with hard ones (straight through) the
+        same objective trains badly.
 
     Args:
         beta: Weight of the KL.
         rate: The prior keep-rate r.
         complement: Weight c of the term on what is left over.
         shares: Smallest and largest share of nodes that is kept in training.
+        temperatures: Of the gates, at the start and at the end.
+        jitter: Randomness of the gates.
         hidden: Width of the gate.
         std_floor: Least spread of the noise.
-        rest: See :class:`Amortized`.
+        batch_size: See :class:`Amortized`.
+        lr: Likewise.
+        rest: Likewise.
     """
 
     def __init__(
@@ -154,13 +158,18 @@ class VGIB(Amortized):
         rate: float = 0.5,
         complement: float = 1.0,
         shares: tuple[float, float] = (0.25, 0.65),
+        temperatures: tuple[float, float] = (1.0, 0.05),
+        jitter: float = 0.3,
         hidden: int = 64,
         std_floor: float = 1e-2,
+        batch_size: int = 128,
+        lr: float = 1e-2,
         **rest: Any,
     ) -> None:
-        super().__init__(**rest)
+        super().__init__(batch_size=batch_size, lr=lr, **rest)
         self.beta, self.rate, self.complement = beta, rate, complement
         self.shares, self.hidden, self.std_floor = shares, hidden, std_floor
+        self.temperatures, self.jitter = temperatures, jitter
         self.readout_: Readout | None = None
 
     def build(self, case: Case) -> nn.Module:
@@ -171,28 +180,60 @@ class VGIB(Amortized):
         self.noise_ = mean, std.clamp(min=self.std_floor)
         return AwareGate(gate_features(case), self.hidden)
 
+    def logits(self, case: Case) -> Tensor:
+        """Of each node, relative to the mean of its graph: only the order within it counts."""
+        raw: Tensor = self.fitted(gate_features(case)).unsqueeze(1)
+        graphs = case.batch.graphs
+        return (raw - graphs.spread(graphs.mean(raw))).squeeze(1)
+
     def loss(self, case: Case, step: int) -> Tensor:
         """Prediction from the kept, denial from the rest, and the price of the gates."""
-        frozen, logits = case.frozen, self.fitted(gate_features(case))
-        p = logits.sigmoid()
+        frozen, logits = case.frozen, self.logits(case)
         low, high = self.shares
         share = torch.empty(case.batch.num_graphs).uniform_(low, high)
-        hard = top_share(logits.detach(), case.batch.graphs, share).to(p)
-        keep = hard + p - p.detach()
+        start, end = self.temperatures
+        keep = soft_top_share(
+            logits,
+            case.batch.graphs,
+            share,
+            temperature=start * (end / start) ** (step / self.steps),
+            jitter=self.jitter,
+        )
         loss = frozen.losses(self._output(case, keep), case.goal).mean()
         if self.complement:
             rest = frozen.opposition(self._output(case, 1 - keep), case.goal)
             loss = loss + self.complement * rest.mean()
-        return loss + self.beta * bernoulli_kl(p, self.rate).mean()
+        return loss + self.beta * bernoulli_kl(logits.sigmoid(), self.rate).mean()
 
     def _output(self, case: Case, keep: Tensor) -> Tensor:
         inputs = inject_noise(case.clean.inputs, keep, *self.noise_)
         return keep_nodes(case, keep, readout=self.readout_, inputs=inputs)
 
     def explain(self, case: Case) -> Tensor:
-        """The keep-probabilities."""
-        scores: Tensor = self.fitted(gate_features(case)).sigmoid()
-        return scores
+        """The logits, squashed so slowly that no two of them become equal."""
+        logits = self.logits(case)
+        return (1 + logits / (1 + logits.abs())) / 2
+
+
+def soft_top_share(
+    logits: Tensor, graphs: Segments, share: Tensor, *, temperature: float, jitter: float
+) -> Tensor:
+    r"""Gates that let a share of each graph through, and the rest to a degree.
+
+    .. math:: \lambda_j = \sigma\Bigl(\frac{s_j - t}{\tau} + c \log\frac{u}{1 - u}\Bigr), \quad
+              u \sim \mathrm{Uniform}(0, 1)
+
+    The bar t lies half way between the last node that is kept and the first that is not; at a
+    ``temperature`` :math:`\tau` of 0 these are the gates of :func:`top_share`. ``jitter`` is c.
+    """
+    values = logits.detach()
+    kept = top_share(values, graphs, share)
+    lowest = -graphs.max(torch.where(kept, -values, -torch.inf))
+    highest = graphs.max(torch.where(kept, -torch.inf, values))
+    # Where all nodes are kept, the bar lies below them.
+    bar = torch.where(highest.isinf(), lowest - 1, (lowest + highest) / 2)
+    drawn = torch.empty_like(values).uniform_(UNIFORM_FLOOR, 1 - UNIFORM_FLOOR).logit()
+    return ((logits - bar[graphs.batch]) / temperature + jitter * drawn).sigmoid()
 
 
 def top_share(scores: Tensor, graphs: Segments, share: Tensor) -> Tensor:

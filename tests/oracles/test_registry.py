@@ -1,6 +1,5 @@
 """The contract of oracles, held over every registered name."""
 
-import pickletools
 import zipfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -98,8 +97,6 @@ def test_the_file_is_small_and_holds_plain_arrays(name: str) -> None:
         assert member.endswith(".npy")
     with np.load(path, allow_pickle=False) as arrays:
         assert all(array.dtype.kind in "fiu" for array in arrays.values())
-    with pytest.raises(ValueError):
-        list(pickletools.genops(path.read_bytes()))
 
 
 @pytest.mark.parametrize(
@@ -144,7 +141,7 @@ def row(name: str, quality: str) -> str:
     """A line of the table in ``docs/oracles.md``."""
     found = oracles.get(name).card.quality[quality]
     interval = f"{found.low:.3f} to {found.high:.3f}"
-    shown = f"{found.value:.3f} | {interval} | {found.trivial:.3f} | {found.n:,} |"
+    shown = f"{found.value:.3f} | {interval} | {found.trivial:z.3f} | {found.n:,} |"
     return f"| `{name}` | {quality} | {shown}"
 
 

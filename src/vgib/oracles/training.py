@@ -1,8 +1,9 @@
 """The learned oracles from the catalog: fitted, judged on held-out molecules, stored."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass, field
 from importlib.metadata import version
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -61,25 +62,24 @@ class Shelf:
         """A table, and the fingerprints of its molecules."""
         if name not in self._tables:
             table = load_table(name, mirror=self.mirror, cache=self.cache)
-            self._tables[name] = table, self._described(name, table["smiles"].tolist())
+            parts = self._parts(name, table["smiles"].tolist())
+            self._tables[name] = table, joined([fingerprints(part) for part in parts])
         return self._tables[name]
 
     def scaffolds(self, name: str) -> npt.NDArray[np.str_]:
         """The Bemis-Murcko scaffold of each molecule of a table."""
         if name not in self._scaffolds:
-            smiles = self.get(name)[0]["smiles"]
-            self.say(f"{name}: the scaffolds of {len(smiles):,} molecules")
-            self._scaffolds[name] = np.array([scaffold(text) for text in smiles], dtype=np.str_)
+            smiles = self.get(name)[0]["smiles"].tolist()
+            found = [[scaffold(text) for text in part] for part in self._parts(name, smiles)]
+            self._scaffolds[name] = np.array(list(chain.from_iterable(found)), dtype=np.str_)
         return self._scaffolds[name]
 
-    def _described(self, name: str, smiles: list[str]) -> Fingerprints:
-        parts = []
+    def _parts(self, name: str, smiles: list[str]) -> Iterator[list[str]]:
+        """The molecules part by part; says how far it is."""
         step = 8 * CHUNK
         for start in range(0, len(smiles), step):
-            parts.append(fingerprints(smiles[start : start + step]))
-            done = min(start + step, len(smiles))
-            self.say(f"{name}: {done:,} of {len(smiles):,} molecules described")
-        return joined(parts)
+            self.say(f"{name}: molecule {start + 1:,} of {len(smiles):,}")
+            yield smiles[start : start + step]
 
 
 @dataclass(frozen=True, eq=False)

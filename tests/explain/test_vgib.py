@@ -106,6 +106,17 @@ def test_each_term_can_be_left_out(model_of: ModelOf, graphs: PackedGraphs) -> N
     assert loss(complement=0.0) < without
 
 
+def test_noise_can_be_left_out_only_where_nodes_can_be_removed(
+    model_of: ModelOf, graphs: PackedGraphs
+) -> None:
+    for of, differs in (("gcn", False), ("gat", True)):
+        case = Case.of(Frozen(model_of(of)), graphs.batch())
+        explainer = VGIB(steps=1, noise=False).fit(model_of(of), graphs)
+        keep = (torch.arange(graphs.num_nodes) % 2).float()
+        outputs = [explainer._output(case, keep) for _ in range(2)]
+        assert differs is not torch.equal(*outputs)
+
+
 def test_the_gate_sees_all_layers_and_the_class(model_of: ModelOf, graphs: PackedGraphs) -> None:
     model = model_of("gcn")
     case = Case.of(Frozen(model), graphs.batch())

@@ -142,6 +142,8 @@ class VGIB(Amortized):
         rate: The prior keep-rate r.
         complement: Weight c of the term on what is left over.
         shares: Smallest and largest share of nodes that is kept in training.
+        noise: Whether features are replaced by noise to the degree that a node is not kept. Without
+            it, where removal is exact, the node only fades.
         temperatures: Of the gates, at the start and at the end.
         jitter: Randomness of the gates.
         hidden: Width of the gate.
@@ -158,6 +160,7 @@ class VGIB(Amortized):
         rate: float = 0.5,
         complement: float = 1.0,
         shares: tuple[float, float] = (0.25, 0.65),
+        noise: bool = True,
         temperatures: tuple[float, float] = (1.0, 0.05),
         jitter: float = 0.3,
         hidden: int = 64,
@@ -169,7 +172,7 @@ class VGIB(Amortized):
         super().__init__(batch_size=batch_size, lr=lr, **rest)
         self.beta, self.rate, self.complement = beta, rate, complement
         self.shares, self.hidden, self.std_floor = shares, hidden, std_floor
-        self.temperatures, self.jitter = temperatures, jitter
+        self.noise, self.temperatures, self.jitter = noise, temperatures, jitter
         self.readout_: Readout | None = None
 
     def build(self, case: Case) -> nn.Module:
@@ -206,7 +209,10 @@ class VGIB(Amortized):
         return loss + self.beta * bernoulli_kl(logits.sigmoid(), self.rate).mean()
 
     def _output(self, case: Case, keep: Tensor) -> Tensor:
-        inputs = inject_noise(case.clean.inputs, keep, *self.noise_)
+        x = case.clean.inputs
+        # Without exact removal the noise is all that hides a node's own features.
+        is_noisy = self.noise or self.readout_ is None
+        inputs = inject_noise(x, keep, *self.noise_) if is_noisy else None
         return keep_nodes(case, keep, readout=self.readout_, inputs=inputs)
 
     def explain(self, case: Case) -> Tensor:

@@ -1,17 +1,21 @@
 """Recipes through the command line at toy size: the same records, whatever happens on the way."""
 
+import io
 import json
+import logging
 import os
 import signal
 import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from contextlib import redirect_stderr, redirect_stdout
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from vgib.cli import main
 from vgib.parallel import Outcome
 from vgib.recipes.recipe import names, recipe
 from vgib.records import Record, Records
@@ -26,9 +30,23 @@ def vgib(*arguments: object) -> list[str]:
 
 
 def run(*arguments: object, code: int = 0) -> str:
-    done = subprocess.run(vgib(*arguments), capture_output=True, text=True, timeout=250)
-    assert done.returncode == code, done.stderr
-    return done.stdout if code == 0 else done.stderr
+    """Runs the command in this process, its workers in theirs; gives what it says."""
+    out, err = io.StringIO(), io.StringIO()
+    root = logging.getLogger()
+    handlers, level, usual = list(root.handlers), root.level, sys.argv
+    sys.argv = ["vgib", *map(str, arguments)]
+    try:
+        with redirect_stdout(out), redirect_stderr(err):
+            main()
+        ended = 0
+    except SystemExit as end:
+        ended = int(end.code or 0)
+    finally:
+        sys.argv = usual
+        root.handlers[:] = handlers
+        root.setLevel(level)
+    assert ended == code, err.getvalue()
+    return out.getvalue() if code == 0 else err.getvalue()
 
 
 def results(folder: Path) -> dict[str, Any]:

@@ -56,6 +56,5 @@ def markdown(made: Recipe, records: Records, drawn: Drawn) -> str:
         "",
         f"{done['full_cells']} of {done['cells']} cells are complete "
         f"({done['records']} of {done['jobs']} records). `vgib run {made.name}` computes the rest.",
-        "",
     ]
-    return "\n".join(head) + "\n\n".join(table.markdown() for table in drawn.tables) + "\n"
+    return "\n\n".join(["\n".join(head), *(table.markdown() for table in drawn.tables)]) + "\n"

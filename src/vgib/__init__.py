@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from vgib.data.packed import PackedGraphs
     from vgib.errors import VgibError
     from vgib.estimator import SubgraphRecognizer
+    from vgib.explain.many import explain_many
     from vgib.nn.net import SubgraphNet
     from vgib.recognition import Subgraph, find_subgraphs
 
@@ -25,6 +26,7 @@ _HOMES = {
     "SubgraphRecognizer": "vgib.estimator",
     "VgibError": "vgib.errors",
     "draw": "vgib.chem.draw",
+    "explain_many": "vgib.explain.many",
     "find_subgraphs": "vgib.recognition",
     "fragment": "vgib.chem.fragment",
     "from_smiles": "vgib.data.molecules",
@@ -41,6 +43,7 @@ __all__ = [
     "SubgraphRecognizer",
     "VgibError",
     "draw",
+    "explain_many",
     "find_subgraphs",
     "fragment",
     "from_smiles",

@@ -134,8 +134,8 @@ class VGIB(Amortized):
 
     Note:
         Trained on the quantity by which explanations are judged here, which the baselines are not.
-        Gates that are half open are what the noise is for: with hard ones (straight through) the
-        same objective trains badly.
+        Half-open gates let the noise into the forward pass; with hard ones (straight through) the
+        result was a little worse on one seed, which settles nothing.
 
     Args:
         beta: Weight of the KL.

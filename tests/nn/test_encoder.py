@@ -311,3 +311,17 @@ def test_pygs_gnnexplainer_runs_on_our_layers(name: str) -> None:
     explanation = explainer(x.float(), edges)
     assert explanation.edge_mask.shape == (edges.shape[1],)
     assert 0 < explanation.edge_mask.max() <= 1
+
+
+@pytest.mark.parametrize("name", sorted(LAYERS))
+def test_masks_act_also_when_pygs_own_layer_was_used_before(name: str) -> None:
+    parent = {"gat": pyg.GATConv, "gcn": pyg.GCNConv, "sage": pyg.SAGEConv}.get(name)
+    edge_index = torch.tensor([[0, 1, 1, 2], [1, 0, 2, 1]])
+    x = torch.randn(3, 4)
+    (parent(4, 4) if parent else pyg.GINConv(nn.Linear(4, 4)))(x, edge_index)
+    layer = LAYERS[name](4, 4).eval()
+    mask = nn.Parameter(torch.randn(4))
+    set_masks(nn.Sequential(layer), mask, edge_index)
+    layer(x, edge_index).square().sum().backward()
+    assert mask.grad is not None
+    assert mask.grad.abs().sum() > 0

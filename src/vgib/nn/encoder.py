@@ -10,12 +10,16 @@ from typing import Any
 
 import torch
 from torch import Tensor, nn
-from torch_geometric.nn import GATConv, GCNConv, GINConv, SAGEConv
+from torch_geometric.nn import GATConv, GCNConv, GINConv, MessagePassing, SAGEConv
 
 from vgib.errors import InputError, unknown_name
 from vgib.nn.sparse import Adjacency, Segments, product
 
 EdgeIndex = Tensor | Adjacency
+
+# PyG compiles `propagate` for each class and keeps the original for its explainers. Of a subclass
+# whose parent is compiled already it would keep the parent's compiled one, which ignores masks;
+# naming the original in each class prevents that.
 
 
 class GCN(GCNConv):  # type: ignore[misc]  # PyG ships no types
@@ -28,6 +32,8 @@ class GCN(GCNConv):  # type: ignore[misc]  # PyG ships no types
         With edge weights, :math:`\hat d_i = 1 + \sum_j w_{ij}`: at weights of 0 and 1 this is
         exactly the convolution on the subgraph that is left.
     """
+
+    propagate = MessagePassing.propagate  # see the note above
 
     def forward(
         self, x: Tensor, edge_index: EdgeIndex, edge_weight: Tensor | None = None
@@ -47,6 +53,8 @@ class SAGE(SAGEConv):  # type: ignore[misc]
     .. math:: h_i' = W_1 h_i + W_2 \operatorname{mean}_{j \in N(i)} h_j
     """
 
+    propagate = MessagePassing.propagate  # see the note above
+
     def forward(self, x: Tensor, edge_index: EdgeIndex, size: Any = None) -> Tensor:
         if not isinstance(edge_index, Adjacency):
             plain: Tensor = super().forward(x, edge_index, size)
@@ -63,6 +71,8 @@ class GIN(GINConv):  # type: ignore[misc]
               \textstyle\sum_{j \in N(i)} h_j\bigr)
     """
 
+    propagate = MessagePassing.propagate  # see the note above
+
     def forward(self, x: Tensor, edge_index: EdgeIndex, size: Any = None) -> Tensor:
         if not isinstance(edge_index, Adjacency):
             plain: Tensor = super().forward(x, edge_index, size)
@@ -76,6 +86,8 @@ class GAT(GATConv):  # type: ignore[misc]
     .. math:: h_i' = \sum_{j \in N(i) \cup i} \alpha_{ij} W h_j, \quad
               \alpha_{ij} \propto w_{ij} \exp \operatorname{LeakyReLU}(a^T [W h_i, W h_j])
     """
+
+    propagate = MessagePassing.propagate  # see the note above
 
     def forward(self, x: Tensor, edge_index: EdgeIndex, edge_attr: Tensor | None = None) -> Tensor:
         if not isinstance(edge_index, Adjacency):

@@ -65,7 +65,7 @@ class Learned(Oracle):
 
     def values(self, prints: Fingerprints) -> Floats:
         """The values of molecules; rows that are not valid mean nothing."""
-        raise NotImplementedError
+        raise TypeError(f"{type(self).__name__} must define values(prints)")
 
 
 class ListClearance(Learned):

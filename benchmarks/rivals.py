@@ -1,7 +1,7 @@
 """What a user would write instead: VGIB one graph at a time, and VGIB in idiomatic PyG.
 
-Both train the model that `vgib` trains in the benchmark, with the same layers, loss and optimiser,
-so that a ratio of times compares programs, not models.
+Both train the model that `vgib` trains in the benchmark, with the same layers and loss and with
+torch's Adam as it comes, so that a ratio of times compares programs, not models.
 """
 
 import torch

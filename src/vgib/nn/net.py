@@ -112,8 +112,8 @@ class SubgraphNet(nn.Module):
     def objective(self, terms: dict[str, Tensor]) -> Tensor:
         """The weighted sum of the terms: what is minimised."""
         weights = self.bottleneck.weights
-        total = sum(weights[name] * term for name, term in terms.items())
-        return torch.as_tensor(total)
+        values = torch.stack(list(terms.values()))
+        return values @ values.new_tensor([weights[name] for name in terms])
 
     def loss(self, output: Tensor, y: Tensor) -> Tensor:
         """The mean of :meth:`losses`."""

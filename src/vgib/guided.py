@@ -58,6 +58,7 @@ def guided_subgraphs(
     trees = block_trees(graphs, blocks)
     sizes = wanted_sizes(graphs, scores.numpy(), keep_ratio, connected=True)
     found: list[dict[tuple[int, ...], Subgraph]] = [{} for _ in trees]
+    parts = torch.split(scores, graphs.sizes.tolist())
     for wanted in sizes:
         masks = _candidates(trees, scores.numpy(), graphs.node_ptr.tolist(), wanted, candidates)
         of_graph = torch.tensor([len(m) for m in masks])
@@ -65,7 +66,6 @@ def guided_subgraphs(
         flat = torch.from_numpy(np.concatenate([m.reshape(-1) for m in masks]))
         tried, _ = outputs(capped_parts(graphs[index], flat, features))
         far = torch.split(_distance(tried, predicted[index], classes), of_graph.tolist())
-        parts = torch.split(scores, graphs.sizes.tolist())
         for number, (mask, distance) in enumerate(zip(masks, far, strict=True)):
             for choice in distance.argsort(stable=True)[:n].tolist():
                 nodes = tuple(np.flatnonzero(mask[choice]).tolist())

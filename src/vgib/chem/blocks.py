@@ -1,7 +1,7 @@
 """What no cut may divide: ring systems and multiply bonded groups, for a whole batch at once."""
 
 from itertools import pairwise
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -11,19 +11,9 @@ from scipy.sparse.csgraph import (  # type: ignore[import-untyped]
     connected_components,
 )
 
+from vgib.blocktree import Graphs
 from vgib.chem.mol import Mol, as_mol, encode
 from vgib.chem.vocabulary import BOND
-
-
-class _Graphs(Protocol):
-    """Graphs as flat arrays or tensors, neighbours numbered within their graph."""
-
-    @property
-    def node_ptr(self) -> Any: ...
-    @property
-    def indptr(self) -> Any: ...
-    @property
-    def col(self) -> Any: ...
 
 
 def indivisible_blocks(mol_or_smiles: Mol | str) -> npt.NDArray[np.int64]:
@@ -36,7 +26,7 @@ def indivisible_blocks(mol_or_smiles: Mol | str) -> npt.NDArray[np.int64]:
     return blocks_of(arrays, arrays.bonds)
 
 
-def blocks_of(graphs: _Graphs, bonds: Any) -> npt.NDArray[np.int64]:
+def blocks_of(graphs: Graphs, bonds: Any) -> npt.NDArray[np.int64]:
     """The block of each atom of many molecules, ``int64 [atoms]``, from 0 in each molecule.
 
     Atoms that are joined by a ring bond or by a double, triple or aromatic bond share a block, so
@@ -60,7 +50,7 @@ def blocks_of(graphs: _Graphs, bonds: Any) -> npt.NDArray[np.int64]:
     return blocks
 
 
-def ring_bonds(graphs: _Graphs) -> npt.NDArray[np.bool_]:
+def ring_bonds(graphs: Graphs) -> npt.NDArray[np.bool_]:
     """Whether each edge lies on a cycle.
 
     Each edge outside a spanning forest closes one cycle and gets a random 64-bit label; a forest
@@ -83,7 +73,7 @@ def ring_bonds(graphs: _Graphs) -> npt.NDArray[np.bool_]:
     return on_cycle
 
 
-def _edges(graphs: _Graphs) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+def _edges(graphs: Graphs) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
     ptr, indptr, col = (np.asarray(a) for a in (graphs.node_ptr, graphs.indptr, graphs.col))
     receiver = np.repeat(np.arange(len(indptr) - 1), np.diff(indptr))
     return receiver, col + np.repeat(ptr[:-1], np.diff(indptr[ptr]))

@@ -223,20 +223,21 @@ class PackedGraphs:
         node_ptr, nodes = _select_ranges(self.node_ptr, wanted)
         _, edges = _select_ranges(self.edge_ptr, wanted)
 
-        def pick(name: str, where: Tensor) -> Tensor | None:
-            values: Tensor | None = getattr(self, name)
-            return None if values is None else values[where]
-
-        changes: dict[str, Any] = {name: pick(name, nodes) for name in PER_NODE}
-        changes |= {name: pick(name, edges) for name in ("col", *PER_EDGE)}
+        changes: dict[str, Any] = {name: self._pick(name, nodes) for name in PER_NODE}
+        changes |= {name: self._pick(name, edges) for name in ("col", *PER_EDGE)}
         return replace(
             self,
             node_ptr=node_ptr,
             indptr=_pointers(self.indptr.diff()[nodes]),
-            y=pick("y", wanted),
+            y=self._pick("y", wanted),
             ids=None if self.ids is None else tuple(self.ids[i] for i in wanted.tolist()),
             **changes,
         )
+
+    def _pick(self, name: str, where: Tensor) -> Tensor | None:
+        """Part of an attribute that may be absent."""
+        values: Tensor | None = getattr(self, name)
+        return None if values is None else values[where]
 
     def _resolve(self, index: Any) -> Tensor:
         """Slice, mask, list or array of graph numbers to an ``int64`` tensor."""
@@ -266,12 +267,8 @@ class PackedGraphs:
         degree.index_add_(0, receiver[kept], torch.ones_like(receiver[kept]))
         col = number[sender[kept]] - number[first[receiver[kept]]]
 
-        def pick(name: str, where: Tensor) -> Tensor | None:
-            values: Tensor | None = getattr(self, name)
-            return None if values is None else values[where]
-
-        changes: dict[str, Any] = {name: pick(name, mask) for name in PER_NODE}
-        changes |= {name: pick(name, kept) for name in PER_EDGE}
+        changes: dict[str, Any] = {name: self._pick(name, mask) for name in PER_NODE}
+        changes |= {name: self._pick(name, kept) for name in PER_EDGE}
         return replace(
             self, node_ptr=node_ptr, indptr=_pointers(degree[mask]), col=col.int(), **changes
         )

@@ -16,10 +16,14 @@ SOURCE = ROOT / "src" / "vgib"
 # Modules without a test file of their own name, and where they are tested instead.
 ELSEWHERE = {
     "__init__.py": "here",
-    "__main__.py": "tests/test_cli.py",
+    "__main__.py": "tests/cli/test_app.py",
     "chem/diagnose.py": "tests/chem/test_mol.py",
     "chem/shapes.py": "tests/chem/test_draw.py",
     "chem/vocabulary.py": "tests/chem/test_mol.py",
+    "cli/evaluate.py": "tests/tasks/test_kfold.py",
+    "cli/options.py": "tests/cli/test_recognize.py",
+    "cli/report.py": "tests/report/test_classification.py",
+    "cli/run.py": "tests/tasks/test_runner.py",
     "data/columns.py": "tests/data/test_tu.py",
     "data/entries.py": "tests/data/test_catalog.py",
     "data/headers.py": "tests/data/test_molecules.py",

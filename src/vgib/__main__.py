@@ -1,5 +1,5 @@
 """``python -m vgib``."""
 
-from vgib.cli import main
+from vgib.cli.app import main
 
 main()

@@ -1,0 +1,60 @@
+"""All verbs, and how a command ends: 0 is success, 1 a failure that is explained, 2 a misuse."""
+
+import logging
+import sys
+from typing import Annotated
+
+import typer
+from rich.logging import RichHandler
+
+from vgib import __version__, console
+from vgib.cli.data import data
+from vgib.cli.demo import demo
+from vgib.cli.evaluate import evaluate
+from vgib.cli.oracles import oracles
+from vgib.cli.recognize import recognize
+from vgib.cli.report import report
+from vgib.cli.run import run
+from vgib.cli.train import train
+from vgib.errors import UnknownNameError, VgibError
+
+app = typer.Typer(
+    help="Find in each graph the compressed subgraph that carries its property.",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    rich_markup_mode="markdown",
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+for verb in (train, recognize, evaluate, run, report, demo):
+    app.command()(verb)
+app.add_typer(data, name="data")
+app.add_typer(oracles, name="oracles")
+
+
+def main() -> None:
+    """Runs the command."""
+    try:
+        app()
+    except VgibError as error:
+        console.say(f"error: {error}")
+        sys.exit(2 if isinstance(error, UnknownNameError) else 1)
+
+
+def _show_version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"vgib {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def common(
+    version: Annotated[
+        bool,
+        typer.Option("--version", help="Print the version.", callback=_show_version, is_eager=True),
+    ] = False,
+    verbose: Annotated[bool, typer.Option("--verbose", "-v", help="Say what is going on.")] = False,
+) -> None:
+    """Settings of every command."""
+    level = logging.INFO if verbose else logging.WARNING
+    handler = RichHandler(console=console.talk, show_time=False, show_path=False)
+    logging.basicConfig(level=level, format="%(message)s", handlers=[handler], force=True)

@@ -1,0 +1,27 @@
+"""Everything once, on embedded data: ``vgib demo``."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from vgib import console
+from vgib.cli.options import Json
+from vgib.console import say
+
+
+def demo(
+    out: Annotated[Path, typer.Option(help="The folder to write the report to.")] = Path(
+        "out/demo"
+    ),
+    seed: Annotated[int, typer.Option(help="Seed of everything.")] = 0,
+    as_json: Json = False,
+) -> None:
+    """Train two small models on embedded data and write a report with pictures."""
+    from vgib.demo import run_demo
+
+    found = run_demo(out, seed=seed, bar=console.epochs_bar, say=say)
+    if as_json:
+        console.show_json(found.to_json())
+    else:
+        typer.echo(f"\nOpen {found.report.resolve()}")

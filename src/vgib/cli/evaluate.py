@@ -1,0 +1,75 @@
+"""How good a model or a method is: ``vgib evaluate``."""
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.console import Console
+
+from vgib import console
+from vgib.cli.options import Cache, Json, Mirror, set_options
+from vgib.console import say
+
+
+def evaluate(
+    source: Annotated[
+        str,
+        typer.Argument(
+            metavar="DATA",
+            help="A table of molecules (.csv, .smi, .sdf), a TU zip or folder, or a catalog name.",
+        ),
+    ],
+    model: Annotated[
+        Path | None, typer.Option(help="A trained model to judge as it is; else new ones, by fold.")
+    ] = None,
+    folds: Annotated[int, typer.Option(min=3, help="Test folds of a cross-validation.")] = 10,
+    target: Annotated[str | None, typer.Option(help="The column to learn.")] = None,
+    classes: Annotated[
+        bool, typer.Option("--classes", help="The column holds classes (0, 1, ...), not values.")
+    ] = False,
+    encoder: Annotated[str, typer.Option(help="gcn, gat, sage or gin.")] = "gcn",
+    bottleneck: Annotated[str, typer.Option(help="vgib, gib, gsat, attention or none.")] = "vgib",
+    preset: Annotated[
+        str, typer.Option(help="recommended, paper or reference: the settings not given.")
+    ] = "recommended",
+    settings: Annotated[
+        list[str] | None,
+        typer.Option("--set", metavar="KEY=VALUE", help="Any one setting, such as epochs=50."),
+    ] = None,
+    seed: Annotated[int, typer.Option(help="Seed of the training; folds are always the same.")] = 0,
+    mirror: Mirror = None,
+    cache: Cache = None,
+    as_json: Json = False,
+) -> None:
+    """Judge a trained model on labelled graphs, or a method by k-fold cross-validation."""
+    from vgib.data.loading import load_graphs
+    from vgib.estimator import SubgraphRecognizer, as_packed
+    from vgib.report.folds import summarise
+    from vgib.tasks.kfold import cross_validate
+
+    if model is not None:
+        judged = SubgraphRecognizer.load(model)
+    else:
+        options = {"seed": seed, **set_options(settings or [])}
+        judged = SubgraphRecognizer(encoder, bottleneck, preset=preset, **options)
+    graphs = load_graphs(
+        source,
+        target=target,
+        target_kind="class" if classes else "value",
+        features=judged.features,
+        cache=cache,
+        mirror=mirror,
+        progress=True,
+    )
+    packed = as_packed(graphs, judged.features)
+    if model is not None:
+        found: dict[str, Any] = {"metrics": judged.evaluate(packed)}
+    else:
+        parts = cross_validate(
+            judged, packed, folds, on_fold=lambda f: say(f"fold {f['fold'] + 1} of {folds} done")
+        )
+        found = {"metrics": summarise(parts), "folds": parts}
+    if as_json:
+        console.show_json(found)
+    else:
+        Console().print(console.estimates_table(found["metrics"]))

@@ -1,0 +1,67 @@
+"""Options and arguments that several verbs share."""
+
+import json
+import sys
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from vgib.data.records import SUFFIXES
+from vgib.errors import InputError
+
+Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")]
+Mirror = Annotated[
+    Path | None,
+    typer.Option(
+        help="A folder that holds the public files, checked against its SHA256SUMS.",
+        envvar="VGIB_MIRROR",
+    ),
+]
+Cache = Annotated[Path | None, typer.Option(help="Where downloads are kept.", envvar="VGIB_CACHE")]
+
+
+def molecule_source(inputs: list[str]) -> Path | Iterable[str]:
+    """One file, or SMILES as lines; standard input when there is nothing."""
+    if not inputs:
+        if sys.stdin.isatty():
+            raise typer.BadParameter("give SMILES or a file, or pipe SMILES into standard input")
+        return _lines(sys.stdin.buffer)
+    paths = [Path(item) for item in inputs if _is_there(Path(item))]
+    if paths and len(inputs) > 1:
+        raise typer.BadParameter("give one file, or SMILES, not both")
+    if not paths and len(inputs) == 1 and Path(inputs[0]).suffix in {*SUFFIXES, ".gz"}:
+        raise InputError(f"there is no file {inputs[0]!r}")
+    return paths[0] if paths else inputs
+
+
+def _is_there(path: Path) -> bool:
+    try:
+        return path.exists()
+    except OSError:  # a long SMILES is too long for a file name
+        return False
+
+
+def _lines(stream: Iterable[bytes]) -> Iterator[str]:
+    for number, line in enumerate(stream, 1):
+        try:
+            yield line.decode()
+        except UnicodeDecodeError:
+            raise InputError(
+                f"standard input, line {number}: not UTF-8 text; name a file to have it unpacked"
+            ) from None
+
+
+def set_options(settings: list[str]) -> dict[str, Any]:
+    """``["epochs=5", "readout=mean"]`` to ``{"epochs": 5, "readout": "mean"}``."""
+    found = {}
+    for item in settings:
+        key, equals, value = item.partition("=")
+        if not equals:
+            raise typer.BadParameter(f"--set wants KEY=VALUE, such as epochs=50; got {item!r}")
+        try:
+            found[key] = json.loads(value.lower() if value in ("True", "False") else value)
+        except json.JSONDecodeError:
+            found[key] = value
+    return found

@@ -1,0 +1,46 @@
+"""Tables from records: ``vgib report``."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+
+from vgib import console
+from vgib.cli.options import Json
+
+
+def report(
+    name: Annotated[
+        str, typer.Argument(metavar="[RECIPE]", help="A recipe, `all` or `coverage`.")
+    ] = "all",
+    results: Annotated[Path, typer.Option(help="The folder of records.")] = Path("results"),
+    out: Annotated[
+        Path | None, typer.Option(help="Where to write .md, .tex and .csv files.")
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Draw the tables from the records, beside the paper's numbers; or say what is complete."""
+    from vgib.data.files import write_text
+    from vgib.recipes import recipe as recipes
+    from vgib.records import Records
+    from vgib.report import coverage, drawing
+
+    if name == "coverage":
+        found = coverage.coverage(results)
+        if as_json:
+            console.show_json(found)
+        else:
+            Console().print(console.fields_table(found))
+        return
+    for chosen in [name] if name != "all" else recipes.names():
+        made = recipes.recipe(chosen)
+        records = Records(results / made.name)
+        drawn = drawing.draw(made, records)
+        if out is not None:
+            for file, text in drawing.files(made, records, drawn).items():
+                write_text(out / file, text)
+        if as_json:
+            console.show_json({made.name: drawn.summary})
+        else:
+            typer.echo(drawing.markdown(made, records, drawn))

@@ -1,0 +1,58 @@
+"""The jobs of an experiment: ``vgib run``."""
+
+from contextlib import closing
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+
+from vgib import console
+from vgib.cli.options import Cache, Json, Mirror
+from vgib.console import say
+
+
+def run(
+    name: Annotated[str, typer.Argument(metavar="RECIPE", help="table4, ..., or a .toml file.")],
+    settings: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="[KEY=VALUE]...", help="Other values, such as epochs=5."),
+    ] = None,
+    workers: Annotated[int, typer.Option(min=1, help="Processes at once, a core each.")] = 1,
+    out: Annotated[Path, typer.Option(help="The folder of records.")] = Path("results"),
+    subset: Annotated[
+        list[str] | None,
+        typer.Option(metavar="AXIS=A,B", help="Only these cells, such as dataset=MUTAG,DD."),
+    ] = None,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only say what is to do.")] = False,
+    mirror: Mirror = None,
+    cache: Cache = None,
+    as_json: Json = False,
+) -> None:
+    """Run the jobs of an experiment that have no record yet; stop and go on as you like."""
+    from vgib.live import Board, counts, shown
+    from vgib.parallel import LocalProcesses
+    from vgib.recipes.recipe import assignments, recipe
+    from vgib.records import Records
+
+    made = recipe(name)
+    jobs = made.jobs(assignments(settings or []), assignments(subset or []))
+    records = Records(out / made.name)
+    board = Board(made, jobs, records.by_key(), workers)
+    if not dry_run:
+        from vgib.tasks.runner import run_recipe
+
+        outcomes = run_recipe(
+            made, jobs, records, LocalProcesses(workers), mirror=mirror, cache=cache
+        )
+        with closing(outcomes), shown(board, console.talk) as tell:
+            for outcome in outcomes:
+                tell(outcome.job, outcome.result)
+                if outcome.error is not None:
+                    say(f"{outcome.job.key()} failed: {outcome.error}")
+    if as_json:
+        console.show_json(counts(board))
+    else:
+        Console().print(board.table())
+    if board.failed:
+        raise typer.Exit(1)

@@ -1,0 +1,89 @@
+"""A model from labelled graphs: ``vgib train``."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+
+from vgib import console
+from vgib.cli.options import Cache, Json, Mirror, set_options
+from vgib.console import say
+
+
+def train(
+    source: Annotated[
+        str,
+        typer.Argument(
+            metavar="DATA",
+            help="A table of molecules (.csv, .smi, .sdf), a TU zip or folder, or a catalog name.",
+        ),
+    ],
+    out: Annotated[Path, typer.Option(help="The folder to save the model in.")],
+    target: Annotated[str | None, typer.Option(help="The column to learn.")] = None,
+    classes: Annotated[
+        bool, typer.Option("--classes", help="The column holds classes (0, 1, ...), not values.")
+    ] = False,
+    smiles_column: Annotated[
+        str | None, typer.Option(help="The column of structures; found when not given.")
+    ] = None,
+    encoder: Annotated[str, typer.Option(help="gcn, gat, sage or gin.")] = "gcn",
+    bottleneck: Annotated[str, typer.Option(help="vgib, gib, gsat, attention or none.")] = "vgib",
+    preset: Annotated[
+        str, typer.Option(help="recommended, paper or reference: the settings not given.")
+    ] = "recommended",
+    settings: Annotated[
+        list[str] | None,
+        typer.Option("--set", metavar="KEY=VALUE", help="Any one setting, such as epochs=50."),
+    ] = None,
+    split: Annotated[str, typer.Option(help="random, scaffold or file-order: 85/5/10.")] = "random",
+    features: Annotated[str, typer.Option(help="Atom features: rich or element.")] = "rich",
+    seed: Annotated[int, typer.Option(help="Seed of the split and of the training.")] = 0,
+    checkpoint: Annotated[
+        Path | None, typer.Option(help="A file to go on from after an interruption.")
+    ] = None,
+    device: Annotated[str, typer.Option(help="cpu, or cuda.")] = "cpu",
+    mirror: Mirror = None,
+    cache: Cache = None,
+    as_json: Json = False,
+) -> None:
+    """Train a model, judge it on held-out graphs, and save it with its card."""
+    from vgib.data.files import ensure_writable
+    from vgib.data.loading import load_graphs, split_graphs
+    from vgib.data.molecules import Molecules
+    from vgib.estimator import SubgraphRecognizer
+
+    model = SubgraphRecognizer(
+        encoder,
+        bottleneck,
+        preset=preset,
+        features=features,
+        device=device,
+        **{"seed": seed, **set_options(settings or [])},
+    )
+    ensure_writable(out)
+    loaded = load_graphs(
+        source,
+        target=target,
+        target_kind="class" if classes else "value",
+        smiles_column=smiles_column,
+        features=features,
+        cache=cache,
+        mirror=mirror,
+        progress=True,
+    )
+    if isinstance(loaded, Molecules):
+        console.report_rejected(loaded)
+        loaded = loaded.graphs
+    parts = split_graphs(loaded, split, seed=seed)
+    with console.epochs_bar(model.settings().training.epochs) as on_epoch:
+        model.fit(
+            loaded[parts.train], val=loaded[parts.val], checkpoint=checkpoint, on_epoch=on_epoch
+        )
+    found = model.evaluate(loaded[parts.test])
+    model.save(out, summary=f"{bottleneck} on {source}", metrics=found)
+    if as_json:
+        console.show_json({"model": str(out), "metrics": found})
+        return
+    Console().print(console.estimates_table(found))
+    say(f"{len(parts.test)} held-out graphs; the model is in {out}")

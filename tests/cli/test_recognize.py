@@ -1,0 +1,162 @@
+"""``vgib recognize``."""
+
+import gzip
+import io
+import json
+from pathlib import Path
+
+import pytest
+from rdkit import Chem
+from tests.cli.support import DRUGS, Run, assert_explained, rows
+
+
+def test_smiles_are_recognised(run: Run, model: Path) -> None:
+    done = run("recognize", "CCO", "c1ccccc1C(=O)O", "--model", model, "--keep-ratio", "0.5")
+    assert done.code == 0
+    found = rows(done.out)
+    assert [row["smiles"] for row in found] == ["CCO", "c1ccccc1C(=O)O"]
+    assert all(Chem.MolFromSmiles(row["subgraph"]) is not None for row in found)
+    assert "2 molecules recognised, 0 refused" in done.err
+
+
+def test_without_a_share_one_size_is_given(run: Run, model: Path) -> None:
+    assert len(rows(run("recognize", DRUGS["smiles"][0], "--model", model).out)) == 1
+
+
+def test_several_sizes_ranks_and_rules_can_be_asked_for(run: Run, model: Path) -> None:
+    smiles = DRUGS["smiles"][2]
+    shares = ("--keep-ratio", "0.3", "--keep-ratio", "0.7")
+    done = run("recognize", smiles, "--model", model, *shares, "-n", "2")
+    found = rows(done.out)
+    assert [row["rank"] for row in found] == [str(n) for n in range(1, len(found) + 1)]
+    assert len({row["atoms"] for row in found}) == len(found) >= 3
+    for rule in ("ring_intact", "connected", "largest_part", "nodes"):
+        assert run("recognize", smiles, "--model", model, "--rule", rule).code == 0
+
+
+def sd_file(*smiles: str) -> str:
+    return "".join(Chem.MolToMolBlock(Chem.MolFromSmiles(s)) + "$$$$\n" for s in smiles)
+
+
+FILES: dict[str, str] = {
+    "a.smi": "CCO ethanol\nCCN amine\n",
+    "a.txt": "CCO\nCCN\n",
+    "a.csv": "name,smiles\nethanol,CCO\namine,CCN\n",
+    "a.tsv": "name\tsmiles\nethanol\tCCO\namine\tCCN\n",
+    "a.sdf": sd_file("CCO", "CCN"),
+    "a.smi.gz": "CCO\nCCN\n",
+    "a.csv.gz": "smiles\nCCO\nCCN\n",
+    "a.sdf.gz": sd_file("CCO", "CCN"),
+}
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_every_kind_of_file_gives_the_same_answers(
+    name: str, run: Run, model: Path, tmp_path: Path
+) -> None:
+    path, raw = tmp_path / name, FILES[name].encode()
+    path.write_bytes(gzip.compress(raw) if name.endswith(".gz") else raw)
+    done = run("recognize", path, "--model", model)
+    assert done.code == 0, done.err
+    assert done.out == run("recognize", "CCO", "CCN", "--model", model).out
+
+
+def test_standard_input_is_read(run: Run, model: Path) -> None:
+    done = run("recognize", "--model", model, stdin=b"CCO\r\n\nCCN amine\n")
+    assert [row["smiles"] for row in rows(done.out)] == ["CCO", "CCN"]
+
+
+def test_a_column_can_be_named(run: Run, model: Path, tmp_path: Path) -> None:
+    path = tmp_path / "a.csv"
+    path.write_text("first,second\nCCO,CCN\n")
+    done = run("recognize", path, "--model", model, "--smiles-column", "second")
+    assert rows(done.out)[0]["smiles"] == "CCN"
+    wrong = run("recognize", path, "--model", model, "--smiles-column", "secnd")
+    assert_explained(wrong, 1, "did you mean 'second'")
+    assert wrong.out == ""  # not even a header
+
+
+def test_json_is_one_object_a_line(run: Run, model: Path) -> None:
+    done = run("recognize", "CCO", "oops", "CC", "--model", model, "--json")
+    records = [json.loads(line) for line in done.out.splitlines()]
+    assert [record["row"] for record in records] == [0, 2]
+    assert [len(record["scores"]) for record in records] == [3, 2]
+
+
+def test_bad_and_mixed_molecules_are_reported_by_line(run: Run, model: Path) -> None:
+    done = run("recognize", "CCO", "oops", "CC(=O)[O-].[Na+]", "[13CH4]", "--model", model)
+    assert done.code == 0
+    assert "line 2 (oops)" in done.err and "3 molecules recognised, 1 refused" in done.err
+    assert "line 3 (CC(=O)[O-].[Na+]): kept the largest of 2 components" in done.err
+    none = run("recognize", "oops", "C1CC", "--model", model)
+    assert none.out == ""
+    assert_explained(none, 1, "none of the 2 molecules can be used")
+
+
+def test_one_atom_and_500_atoms_are_molecules(run: Run, model: Path) -> None:
+    done = run("recognize", "C", "C" * 500, "--model", model)
+    assert done.code == 0 and len(rows(done.out)) == 2
+
+
+@pytest.mark.parametrize("name", ["a.csv", "a.jsonl"])
+def test_results_go_to_a_file(name: str, run: Run, model: Path, tmp_path: Path) -> None:
+    out = tmp_path / "new" / name
+    done = run("recognize", "CCO", "--model", model, "--out", out)
+    assert done.code == 0 and done.out == ""
+    as_json = ("--json",) if name.endswith("jsonl") else ()
+    assert out.read_text() == run("recognize", "CCO", "--model", model, *as_json).out
+
+
+def test_when_nothing_can_be_used_no_file_is_left(run: Run, model: Path, tmp_path: Path) -> None:
+    done = run("recognize", "oops", "--model", model, "--out", tmp_path / "a.csv")
+    assert done.code == 1 and list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "message"),
+    [
+        (("CCO", "--rule", "ring-intact"), 2, "did you mean 'ring_intact'"),
+        (("CCO", "--keep-ratio", "0"), 1, "keep_ratio is 0"),
+        (("CCO", "--keep-ratio", "2"), 1, "keep_ratio is 2"),
+        (("CCO", "-n", "0"), 2, "Invalid value for '-n'"),
+        (("CCO", "--device", "cuda:99"), 1, "cannot compute on device 'cuda:99'"),
+        (("CCO", "--out", "a.xlsx"), 1, "must end in .csv or .jsonl"),
+        (("nowhere.csv",), 1, "there is no file 'nowhere.csv'"),
+        (("nowhere.ism.gz",), 1, "there is no file"),
+        (("CCO", __file__), 2, "give one file, or SMILES, not both"),
+        ((str(Path(__file__).parent),), 1, "has no known ending"),
+        ((), 1, "the file is empty"),
+    ],
+)
+def test_a_mistake_in_recognising_is_explained(
+    arguments: tuple[str, ...], code: int, message: str, run: Run, model: Path
+) -> None:
+    assert_explained(run("recognize", *arguments, "--model", model), code, message)
+
+
+@pytest.mark.parametrize("raw", [gzip.compress(b"CCO\n", mtime=0), b"\xff\xfeC\x00"])
+def test_standard_input_that_is_no_text_is_explained(raw: bytes, run: Run, model: Path) -> None:
+    assert_explained(run("recognize", "--model", model, stdin=raw), 1, "not UTF-8 text")
+
+
+def test_a_terminal_is_not_waited_for(
+    run: Run, model: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Terminal(io.TextIOWrapper):
+        def isatty(self) -> bool:
+            return True
+
+    monkeypatch.setattr(io, "TextIOWrapper", Terminal)
+    assert_explained(run("recognize", "--model", model), 2, "give SMILES or a file")
+
+
+def test_a_place_that_cannot_be_written_is_explained(run: Run, model: Path) -> None:
+    done = run("recognize", "CCO", "--model", model, "--out", model / "card.json" / "a.csv")
+    assert_explained(done, 1, "cannot write")
+
+
+def test_a_wrong_model_is_explained(run: Run, tmp_path: Path) -> None:
+    assert_explained(run("recognize", "CCO"), 1, "there is no model folder 'model'")
+    assert_explained(run("recognize", "CCO", "--model", tmp_path), 1, "not a model folder")
+    (tmp_path / "card.json").write_text('{"card_version": 99}')
+    assert_explained(run("recognize", "CCO", "--model", tmp_path), 1, "upgrade vgib")

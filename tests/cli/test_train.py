@@ -1,0 +1,142 @@
+"""``vgib train``."""
+
+import json
+from pathlib import Path
+
+import pytest
+from tests.cli.support import DRUGS, QUICK, Run, assert_explained
+
+from vgib.estimator import SubgraphRecognizer
+
+
+def test_training_on_a_table_saves_a_model_that_recognises(
+    run: Run, table: Path, tmp_path: Path
+) -> None:
+    out = tmp_path / "new" / "model"
+    done = run("train", table, "--target", "qed", "--out", out, *QUICK)
+    assert done.code == 0
+    assert "mean absolute error" in done.out and "control" in done.out
+    assert str(out) in done.err and "Traceback" not in done.err
+    card = json.loads((out / "card.json").read_text())
+    assert card["training"]["epochs"] == 1 and card["metrics"]["r_squared"]["n"] == 4
+    assert run("recognize", "CCO", "--model", out).code == 0
+
+
+def test_training_prints_json(run: Run, table: Path, tmp_path: Path) -> None:
+    out = tmp_path / "model"
+    done = run("train", table, "--target", "side", "--classes", "--out", out, "--json", *QUICK)
+    record = json.loads(done.out, parse_constant=lambda text: pytest.fail(f"{text} is no JSON"))
+    assert record["model"] == str(out) and "accuracy" in record["metrics"]
+
+
+@pytest.mark.parametrize("split", ["random", "scaffold", "file-order"])
+def test_every_split_trains(split: str, run: Run, table: Path, tmp_path: Path) -> None:
+    out = tmp_path / "model"
+    assert run("train", table, "--target", "qed", "--out", out, "--split", split, *QUICK).code == 0
+
+
+def test_settings_reach_the_model(run: Run, table: Path, tmp_path: Path) -> None:
+    settings = ("--set", "readout=mean", "--set", "standardize=False", "--set", "clip=null")
+    parts = ("--encoder", "gin", "--bottleneck", "gsat", "--preset", "paper", "--seed", "3")
+    done = run(
+        "train", table, "--target", "qed", "--out", tmp_path / "m", *parts, *settings, *QUICK
+    )
+    card = json.loads((tmp_path / "m" / "card.json").read_text())
+    assert done.code == 0
+    assert (card["encoder"], card["bottleneck"], card["preset"]) == ("gin", "gsat", "paper")
+    assert card["architecture"]["readout"] == "mean" and not card["architecture"]["standardize"]
+    assert card["training"]["seed"] == 3 and card["training"]["clip"] is None
+
+
+def test_an_interrupted_training_goes_on(run: Run, table: Path, tmp_path: Path) -> None:
+    common = ("train", table, "--target", "qed", "--checkpoint", tmp_path / "c", "--out")
+    run(*common, tmp_path / "a", *QUICK)
+    longer = run(*common, tmp_path / "b", *QUICK, "--set", "epochs=2")
+    assert longer.code == 0
+    other = run(*common, tmp_path / "b", *QUICK, "--set", "lr=0.5")
+    assert_explained(other, 1, "made with other settings")
+
+
+def test_lines_that_cannot_be_used_are_named(run: Run, tmp_path: Path) -> None:
+    path = tmp_path / "a.csv"
+    good = "".join(f"{s},{v}\n" for s, v in zip(DRUGS["smiles"], DRUGS["qed"], strict=True))
+    path.write_text(f"smiles,y\noops,1\nCC(=O)[O-].[Na+],0.4\nCC,\n{good}")
+    done = run("train", path, "--target", "y", "--out", tmp_path / "m", *QUICK)
+    assert done.code == 0
+    assert "line 2 (oops)" in done.err and "no label in column 'y'" in done.err
+    assert "line 3 (CC(=O)[O-].[Na+]): kept the largest of 2 components" in done.err
+
+
+def test_graphs_without_an_explanation_or_of_the_catalog_are_trained_on(
+    run: Run, tmp_path: Path
+) -> None:
+    done = run("train", "BA-2Motifs", "--out", tmp_path / "m", "--json", *QUICK)
+    assert json.loads(done.out)["metrics"]["node_auc"]["n"] == 100
+    assert_explained(
+        run("recognize", "CCO", "--model", tmp_path / "m"), 1, "was not trained on molecules"
+    )
+    scaffold = run("train", "BA-2Motifs", "--out", tmp_path / "m", "--split", "scaffold", *QUICK)
+    assert_explained(scaffold, 1, "only molecules have scaffolds")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "message"),
+    [
+        (("--target", "qedd"), 1, "did you mean 'qed'"),
+        ((), 1, "name the column to learn"),
+        (("--target", "name"), 1, "none of the 36 molecules can be used"),
+        (("--target", "qed", "--classes"), 1, "is not a whole number from 0"),
+        (("--target", "qed", "--smiles-column", "smile"), 1, "did you mean 'smiles'"),
+        (("--target", "qed", "--encoder", "gcm"), 2, "did you mean 'gcn'"),
+        (("--target", "qed", "--bottleneck", "vgibb"), 2, "did you mean 'vgib'"),
+        (("--target", "qed", "--preset", "papre"), 2, "did you mean 'paper'"),
+        (("--target", "qed", "--features", "rick"), 2, "did you mean 'rich'"),
+        (("--target", "qed", "--split", "scafold"), 2, "did you mean 'scaffold'"),
+        (("--target", "qed", "--set", "epoch=3"), 2, "did you mean 'epochs'"),
+        (("--target", "qed", "--set", "epochs=0"), 1, "epochs=0"),
+        (("--target", "qed", "--set", "epochs=many"), 1, "epochs='many'"),
+        (("--target", "qed", "--set", "beta=abc"), 1, "beta='abc'"),
+        (("--target", "qed", "--set", "epochs"), 2, "--set wants KEY=VALUE"),
+        (("--target", "qed", "--device", "gpu"), 1, "cannot compute on device 'gpu'"),
+        (("--target", "qed", "--seed", "-1"), 1, "seed=-1"),
+        (("--target", "qed", "--seed", "one"), 2, "Invalid value for '--seed'"),
+        (("--target", "qed", "--cheese"), 2, "No such option"),
+    ],
+)
+def test_a_mistake_in_training_is_explained(
+    arguments: tuple[str, ...], code: int, message: str, run: Run, table: Path, tmp_path: Path
+) -> None:
+    done = run("train", table, "--out", tmp_path / "model", *QUICK, *arguments)
+    assert_explained(done, code, message)
+    assert not (tmp_path / "model" / "card.json").exists()
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "message"),
+    [
+        ("nowhere.csv", None, "there is no file"),
+        ("empty.csv", "", "the file is empty"),
+        ("bad.csv", "smiles,qed\nxx,1\nyy,2\n", "none of the 2 molecules can be used"),
+        ("nan.csv", "smiles,qed\nCC,nan\nC,inf\n", "none of the 2 molecules can be used"),
+        ("one.csv", "smiles,qed\nCC,1\nC,2\n", "too few"),
+        ("a.zip", "no zip", "a.zip"),
+        ("a.csv.gz", "no gzip", "none of the|no column|smiles"),
+    ],
+)
+def test_data_that_cannot_be_used_are_explained(
+    name: str, content: str | None, message: str, run: Run, tmp_path: Path
+) -> None:
+    path = tmp_path / name
+    if content is not None:
+        path.write_text(content)
+    done = run("train", path, "--target", "qed", "--out", tmp_path / "model", *QUICK)
+    assert done.code in (1, 2) and "Traceback" not in done.err
+    assert any(part in done.err for part in message.split("|")), done.err
+
+
+def test_a_folder_that_cannot_be_written_is_found_before_training(
+    run: Run, table: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(SubgraphRecognizer, "fit", lambda *a, **k: pytest.fail("too late"))
+    done = run("train", table, "--target", "qed", "--out", table, *QUICK)
+    assert_explained(done, 1, "cannot write")

@@ -1,26 +1,14 @@
 """``vgib oracles``: what is printed, and no traceback for a user's mistake."""
 
 import json
-import logging
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from typer.testing import CliRunner
 
-from vgib.cli import app
+from vgib.cli.app import app
 from vgib.errors import UnknownNameError
 from vgib.oracles import registry
-
-
-@pytest.fixture(autouse=True)
-def quiet_afterwards() -> Iterator[None]:
-    """The commands set up logging for their process, which here is everybody's."""
-    root = logging.getLogger()
-    handlers, level = list(root.handlers), root.level
-    yield
-    root.handlers[:] = handlers
-    root.setLevel(level)
 
 
 @pytest.fixture

@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from vgib.cli import main
+from vgib.cli.app import main
 from vgib.parallel import Outcome
 from vgib.recipes.recipe import names, recipe
 from vgib.records import Record, Records

@@ -22,7 +22,9 @@ LAYERS = [
     {"evaluation", "guided", "explain", "augment"},
     {"estimator"},
     {"ensemble"},
-    {"tasks", "report", "live"},
+    {"tasks", "report", "live", "ledger"},
+    {"bulk"},
+    {"ray"},  # the same work on many machines
     {"demo"},
     {"console"},
     {"__init__", "cli", "serve"},  # the public names; the two skins, which nothing imports ...

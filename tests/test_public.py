@@ -17,6 +17,7 @@ SOURCE = ROOT / "src" / "vgib"
 ELSEWHERE = {
     "__init__.py": "here",
     "__main__.py": "tests/cli/test_app.py",
+    "bulk/schema.py": "tests/bulk/test_recognise.py",
     "chem/diagnose.py": "tests/chem/test_mol.py",
     "chem/shapes.py": "tests/chem/test_draw.py",
     "chem/vocabulary.py": "tests/chem/test_mol.py",

@@ -10,6 +10,7 @@ import numpy.typing as npt
 from vgib import select
 from vgib.chem.blocks import blocks_of
 from vgib.chem.fragment import fragment
+from vgib.chem.mol import Mol
 from vgib.chem.vocabulary import VOCABULARIES
 from vgib.data.packed import PackedGraphs
 from vgib.errors import InputError, unknown_name
@@ -42,6 +43,7 @@ def find_subgraphs(
     *,
     keep_ratio: float | Sequence[float] | None = None,
     rule: Rule | None = None,
+    mols: Sequence[Mol] | None = None,
 ) -> list[list[Subgraph]]:
     """For each graph its ranked subgraphs.
 
@@ -56,6 +58,7 @@ def find_subgraphs(
             molecules), ``"connected"`` (the default otherwise), ``"largest_part"`` (the paper's:
             the best-scored nodes, of these the largest connected part) or ``"nodes"`` (the
             best-scored nodes, connected or not). The last two give one subgraph a size.
+        mols: The molecules themselves, where they were kept, so that no SMILES is read again.
     """
     if n < 1:
         raise InputError(f"n is {n}; expected at least one subgraph at each size")
@@ -80,10 +83,10 @@ def find_subgraphs(
         return [[Subgraph(r.nodes, r.score, r.keep_ratio) for r in ranked] for ranked in found]
     return [
         [
-            Subgraph(r.nodes, r.score, r.keep_ratio, fragment(name, r.nodes, capped=False).smiles)
+            Subgraph(r.nodes, r.score, r.keep_ratio, fragment(mol, r.nodes, capped=False).smiles)
             for r in ranked
         ]
-        for name, ranked in zip(graphs.ids, found, strict=True)
+        for mol, ranked in zip(mols or graphs.ids, found, strict=True)
     ]
 
 

@@ -29,8 +29,11 @@ logger = logging.getLogger(__name__)
 
 CHUNK = 2048
 
-ONE_PROCESS_BYTES = 2_000_000
-"""Files below this size (about 40,000 molecules) are read before other processes have started."""
+BYTES_A_LINE = 50
+"""Roughly, of a molecule."""
+
+ONE_PROCESS_BYTES = 40_000 * BYTES_A_LINE
+"""Files below this size are read before other processes have started."""
 
 
 class Rejected(NamedTuple):
@@ -134,6 +137,7 @@ def read_molecules(
     max_atoms: int = MAX_ATOMS,
     format: Format | None = None,
     encoding: str = "utf-8",
+    limit: int | None = None,
     workers: int | None = None,
 ) -> Molecules:
     """All molecules of a ``.smi``, ``.txt``, ``.csv``, ``.tsv`` or ``.sdf`` file, gzipped or not.
@@ -145,6 +149,7 @@ def read_molecules(
         target: the column or columns of labels.
         target_kind: ``"value"`` for float labels, ``"class"`` for whole numbers from 0.
         id_column: the column of names.
+        limit: only the first so many lines.
         workers: processes; by default one for small files and one for each core for large ones. The
             result is the same.
 
@@ -163,6 +168,7 @@ def read_molecules(
         max_atoms=max_atoms,
         format=format,
         encoding=encoding,
+        limit=limit,
         workers=workers,
     )
     return _joined(chunks, str(source) if isinstance(source, str | Path) else "the given lines")
@@ -180,6 +186,7 @@ def iter_molecules(
     max_atoms: int = MAX_ATOMS,
     format: Format | None = None,
     encoding: str = "utf-8",
+    limit: int | None = None,
     workers: int | None = None,
     chunk_size: int = CHUNK,
     keep_mols: bool = False,
@@ -202,7 +209,8 @@ def iter_molecules(
             kind=target_kind,
         )
         weight = Path(source).stat().st_size if isinstance(source, str | Path) else 0
-        yield from plan.run(records, chunk_size, _workers(workers, weight))
+        weight = weight if limit is None else min(weight, BYTES_A_LINE * limit)
+        yield from plan.run(islice(records, limit), chunk_size, _workers(workers, weight))
 
 
 @dataclass(frozen=True)
@@ -266,17 +274,8 @@ class _Plan:
             Note(chunk.records[at].line, self._title(chunk.records[at]), message)
             for at, message in readings.notes
         ]
-        arrays = readings.arrays
-        graphs = PackedGraphs(
-            x=torch.from_numpy(arrays.codes),
-            node_ptr=torch.from_numpy(arrays.node_ptr),
-            indptr=torch.from_numpy(arrays.indptr),
-            col=torch.from_numpy(arrays.col),
-            y=self._targets([chunk.labels[position] for position in readings.kept]),
-            ids=tuple(readings.smiles),
-            edge_attr=torch.from_numpy(arrays.bonds),
-            cardinalities=vocabulary(self.reading.features).cardinalities,
-        )
+        labels = self._targets([chunk.labels[position] for position in readings.kept])
+        graphs = packed(readings, self.reading.features, labels)
         return Molecules(
             graphs,
             tuple(sorted(chunk.rejected + refused)),
@@ -292,6 +291,21 @@ class _Plan:
         dtype = torch.int64 if self.kind == "class" else torch.float32
         table = torch.tensor(labels, dtype=dtype).reshape(len(labels), len(self.targets))
         return table[:, 0] if self.is_single else table
+
+
+def packed(readings: Readings, features: str, y: torch.Tensor | None = None) -> PackedGraphs:
+    """The molecules that were read as graphs, with labels if there are any."""
+    arrays = readings.arrays
+    return PackedGraphs(
+        x=torch.from_numpy(arrays.codes),
+        node_ptr=torch.from_numpy(arrays.node_ptr),
+        indptr=torch.from_numpy(arrays.indptr),
+        col=torch.from_numpy(arrays.col),
+        y=y,
+        ids=tuple(readings.smiles),
+        edge_attr=torch.from_numpy(arrays.bonds),
+        cardinalities=vocabulary(features).cardinalities,
+    )
 
 
 class _Chunk(NamedTuple):

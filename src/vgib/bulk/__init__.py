@@ -1,0 +1,1 @@
+"""Recognition of many molecules: chunk by chunk, in constant memory, on any engine."""

@@ -1,0 +1,213 @@
+"""The one unit of work: a chunk of molecules in, a table of recognitions out.
+
+Local processes and clusters call the same picklable object with the same chunks, so that every row
+is the same wherever it was computed.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import chain
+from pathlib import Path
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+from torch import Tensor
+
+from vgib.bulk.schema import ID, LINE, PROBLEM, RATIONALES, REJECTED, SMILES, results_schema
+from vgib.chem.batch import Reading, Readings, read
+from vgib.chem.mol import MAX_ATOMS, Mixtures
+from vgib.data.molecules import packed
+from vgib.data.packed import PackedGraphs
+from vgib.data.records import MOLBLOCK
+from vgib.errors import InputError
+from vgib.estimator import SubgraphRecognizer
+from vgib.guided import guided_subgraphs
+from vgib.recognition import Rule, Subgraph, find_subgraphs
+from vgib.train import predict
+
+Array = npt.NDArray[Any]
+
+
+class Recognised(NamedTuple):
+    """What came of a chunk: see :mod:`vgib.bulk.schema` for the columns of both tables."""
+
+    results: pa.Table
+    rejected: pa.Table
+
+
+@dataclass(frozen=True)
+class Recognise:
+    """Recognises the molecules of a chunk, called with a table and giving two.
+
+    Only the settings travel between processes; the model is loaded once in each, at its first
+    chunk.
+
+    Args:
+        model: The name of a shipped model, or the folder of a saved one.
+        n: Rationales at each size; 0 for predictions and atom scores alone, which is fastest.
+        keep_ratio: Shares of the atoms to keep; by default the part that scores one half.
+        rule: As for :meth:`vgib.estimator.SubgraphRecognizer.subgraphs`.
+        mixtures: Whether the largest component of a salt is used, or salts are refused.
+        max_atoms: Molecules with more heavy atoms are refused.
+        device: Where to compute.
+    """
+
+    model: str | Path
+    n: int = 1
+    keep_ratio: tuple[float, ...] | None = None
+    rule: Rule | Literal["guided"] | None = None
+    mixtures: Mixtures = "largest"
+    max_atoms: int = MAX_ATOMS
+    device: str = "cpu"
+
+    @cached_property
+    def loaded(self) -> SubgraphRecognizer:
+        """The model itself.
+
+        Raises:
+            InputError: it is none for molecules.
+        """
+        model = SubgraphRecognizer.load(self.model, device=self.device)
+        if model.card_.features is None:
+            raise InputError(f"{self.model} was not trained on molecules; use it from Python")
+        return model
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in vars(self).items() if name != "loaded"}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        vars(self).update(state)
+
+    def __call__(self, chunk: pa.Table) -> Recognised:
+        """Recognises what can be read, and says of the rest why it cannot."""
+        sound = _sound(chunk)
+        readings = read(_structures(sound), self._reading(sound))
+        kept = sound.take(pa.array(readings.kept, type=pa.int64()))
+        return Recognised(self._results(kept, readings), _rejected(chunk, sound, readings))
+
+    def _reading(self, chunk: pa.Table) -> Reading:
+        features = self.loaded.card_.features
+        assert features is not None
+        is_molblock = MOLBLOCK in chunk.column_names
+        return Reading(features, self.mixtures, self.max_atoms, is_molblock, keep_mols=True)
+
+    def schema(self, carried: Iterable[pa.Field] = ()) -> pa.Schema:
+        """The columns of the results, with those that are carried through at the end."""
+        card = self.loaded.card_
+        return results_schema(card.task, card.outputs, carried)
+
+    def _results(self, kept: pa.Table, readings: Readings) -> pa.Table:
+        names = {LINE, ID, SMILES, MOLBLOCK, PROBLEM}
+        carried = [field for field in kept.schema if field.name not in names]
+        schema = self.schema(carried)
+        if not len(kept):
+            return schema.empty_table()
+        card = self.loaded.card_
+        graphs = packed(readings, str(card.features))
+        outputs, scores = predict(self.loaded.net_, graphs, device=self.device)
+        notes = dict(readings.notes)
+        columns: dict[str, Any] = {
+            LINE: kept[LINE],
+            ID: _optional(kept, ID),
+            SMILES: readings.smiles,
+            "note": [notes.get(position) for position in readings.kept],
+            **self._predictions(outputs),
+            "spread": pa.nulls(len(kept), pa.float64()),
+            "stability": pa.nulls(len(kept), pa.float64()),
+            "scores": _lists(graphs.node_ptr.numpy(), scores.numpy(), pa.float32()),
+            "rationales": _rationales(self._subgraphs(graphs, scores, readings)),
+            **{field.name: kept[field.name] for field in carried},
+        }
+        return pa.table(columns, schema=schema)
+
+    def _predictions(self, outputs: Tensor) -> dict[str, Any]:
+        card = self.loaded.card_
+        if card.task == "classification":
+            chances, chosen = outputs.softmax(1).max(1)
+            return {
+                "prediction": np.asarray(card.classes)[chosen.numpy()],
+                "probability": chances.double().numpy(),
+            }
+        values = outputs.double().numpy()
+        return {"prediction": values[:, 0] if card.outputs == 1 else values.tolist()}
+
+    def _subgraphs(
+        self, graphs: PackedGraphs, scores: Tensor, readings: Readings
+    ) -> list[list[Subgraph]]:
+        if self.n == 0:
+            return [[] for _ in readings.smiles]
+        if self.rule == "guided":
+            return guided_subgraphs(
+                graphs,
+                lambda some: predict(self.loaded.net_, some, device=self.device),
+                self.n,
+                keep_ratio=self.keep_ratio,
+                classes=self.loaded.card_.task == "classification",
+            )
+        return find_subgraphs(
+            graphs,
+            scores.numpy(),
+            self.n,
+            keep_ratio=self.keep_ratio,
+            rule=self.rule,
+            mols=readings.mols,
+        )
+
+
+def _sound(chunk: pa.Table) -> pa.Table:
+    """The records that are whole as records."""
+    if PROBLEM not in chunk.column_names:
+        return chunk
+    return chunk.filter(pc.is_null(chunk[PROBLEM]))
+
+
+def _structures(chunk: pa.Table) -> list[str]:
+    column = MOLBLOCK if MOLBLOCK in chunk.column_names else SMILES
+    return [text or "" for text in chunk[column].to_pylist()]
+
+
+def _optional(chunk: pa.Table, name: str) -> Any:
+    return chunk[name] if name in chunk.column_names else pa.nulls(len(chunk), pa.string())
+
+
+def _rejected(chunk: pa.Table, sound: pa.Table, readings: Readings) -> pa.Table:
+    """Broken records and refused structures, by line."""
+    refused = sound.take(pa.array([at for at, _ in readings.refused], type=pa.int64()))
+    tables = [_refusals(refused, [reason for _, reason in readings.refused])]
+    if PROBLEM in chunk.column_names:
+        broken = chunk.filter(pc.is_valid(chunk[PROBLEM]))
+        tables.append(_refusals(broken, broken[PROBLEM]))
+    return pa.concat_tables(tables).sort_by(LINE)
+
+
+def _refusals(part: pa.Table, reasons: Any) -> pa.Table:
+    # A mol block has many lines; of an SD record only the name is told.
+    texts = part[SMILES] if SMILES in part.column_names else pa.array([""] * len(part))
+    columns = {LINE: part[LINE], ID: _optional(part, ID), "text": texts, "reason": reasons}
+    return pa.table(columns, schema=REJECTED)
+
+
+def _lists(offsets: Array, values: Any, kind: pa.DataType) -> pa.ListArray:
+    return pa.ListArray.from_arrays(pa.array(offsets, pa.int32()), pa.array(values, kind))
+
+
+def _offsets(parts: Iterable[Sequence[Any]]) -> Array:
+    return np.cumsum([0, *map(len, parts)])
+
+
+def _rationales(found: list[list[Subgraph]]) -> pa.ListArray:
+    flat = list(chain.from_iterable(found))
+    atoms = [subgraph.nodes for subgraph in flat]
+    columns = [
+        pa.array([subgraph.smiles for subgraph in flat], pa.string()),
+        _lists(_offsets(atoms), list(chain.from_iterable(atoms)), pa.int32()),
+        pa.array([subgraph.score for subgraph in flat], pa.float64()),
+        pa.array([subgraph.keep_ratio for subgraph in flat], pa.float64()),
+    ]
+    structs = pa.StructArray.from_arrays(columns, fields=list(RATIONALES.value_type))
+    offsets = pa.array(_offsets(found), pa.int32())
+    return pa.ListArray.from_arrays(offsets, structs, type=RATIONALES)

@@ -1,0 +1,110 @@
+"""A chunk of molecules in, two tables out, the same as the estimator gives one by one."""
+
+import pickle
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+from rdkit import Chem
+from tests.bulk.conftest import SMILES
+
+from vgib.bulk.recognise import Recognise
+from vgib.bulk.schema import ABOUT, REJECTED
+from vgib.data.records import MOLBLOCK
+from vgib.errors import InputError
+from vgib.estimator import SubgraphRecognizer
+
+
+def chunk_of(smiles: list[str], **columns: list[object]) -> pa.Table:
+    return pa.table({"line": range(1, len(smiles) + 1), "smiles": smiles, **columns})
+
+
+@pytest.mark.parametrize("rule", [None, "guided", "largest_part"])
+def test_every_row_is_what_the_estimator_says(model: Path, rule: str | None) -> None:
+    work = Recognise(model, n=2, keep_ratio=(0.3, 0.6), rule=rule)  # type: ignore[arg-type]
+    rows = work(chunk_of(SMILES)).results.to_pylist()
+    expected = SubgraphRecognizer.load(model).recognize(
+        SMILES,
+        2,
+        keep_ratio=(0.3, 0.6),
+        rule=rule,  # type: ignore[arg-type]
+    )
+    assert [row["line"] for row in rows] == list(range(1, len(SMILES) + 1))
+    for row, told in zip(rows, expected, strict=True):
+        assert row["smiles"] == told.name
+        assert row["prediction"] == pytest.approx(told.prediction)
+        assert row["scores"] == pytest.approx(told.scores)
+        found = [(r["smiles"], tuple(r["atoms"]), r["keep_ratio"]) for r in row["rationales"]]
+        assert found == [(s.smiles, s.nodes, s.keep_ratio) for s in told.subgraphs]
+
+
+def test_classes_come_with_their_probability(classes: Path) -> None:
+    rows = Recognise(classes)(chunk_of(SMILES)).results.to_pylist()
+    model = SubgraphRecognizer.load(classes)
+    assert [row["prediction"] for row in rows] == model.predict(SMILES).tolist()
+    chances = model.predict_proba(SMILES).max(1)
+    assert [row["probability"] for row in rows] == pytest.approx(chances.tolist())
+
+
+def test_bad_rows_keep_their_line_and_get_a_reason(model: Path) -> None:
+    chunk = chunk_of(
+        ["CCO", "oops", "CC(=O)[O-].[Na+]", "", "CC", "C" * 501],
+        id=["a", "b", "c", "d", None, "f"],
+        problem=[None, None, None, None, "2 cells where the header has 3", None],
+    )
+    found = Recognise(model)(chunk)
+    assert found.results["line"].to_pylist() == [1, 3]
+    assert found.results["id"].to_pylist() == ["a", "c"]
+    assert found.results["smiles"].to_pylist() == ["CCO", "CC(=O)[O-]"]
+    assert "kept the largest of 2" in found.results["note"].to_pylist()[1]
+    assert found.rejected.schema == REJECTED
+    assert found.rejected["line"].to_pylist() == [2, 4, 5, 6]
+    assert found.rejected["id"].to_pylist() == ["b", "d", None, "f"]
+    reasons = found.rejected["reason"].to_pylist()
+    assert "aromatic but is in no ring" in reasons[0] and "empty" in reasons[1]
+    assert "2 cells" in reasons[2] and "501 heavy atoms" in reasons[3]
+
+
+def test_salts_can_be_refused_and_large_molecules_accepted(model: Path) -> None:
+    work = Recognise(model, mixtures="error", max_atoms=600)
+    found = work(chunk_of(["CC(=O)[O-].[Na+]", "C" * 501]))
+    assert found.results["line"].to_pylist() == [2]
+    assert "a mixture of 2 components" in found.rejected["reason"].to_pylist()[0]
+
+
+def test_the_schema_is_the_same_when_nothing_can_be_used(model: Path) -> None:
+    work = Recognise(model)
+    some, none = work(chunk_of(["CC"])), work(chunk_of(["oops"]))
+    assert some.results.schema == none.results.schema == work.schema()
+    assert set(some.results.column_names) == set(ABOUT) - {"probability"}
+    assert some.rejected.schema == none.rejected.schema
+    assert len(none.results) == 0 and len(work(chunk_of([])).rejected) == 0
+
+
+def test_other_columns_are_carried_through(model: Path) -> None:
+    found = Recognise(model)(chunk_of(["oops", "CC"], dose=[0.5, 1.5]))
+    assert found.results["dose"].to_pylist() == [1.5]
+    with pytest.raises(InputError, match="'scores' has the name of a result"):
+        Recognise(model)(chunk_of(["CC"], scores=[1.0]))
+
+
+def test_mol_blocks_are_read(model: Path) -> None:
+    block = Chem.MolToMolBlock(Chem.MolFromSmiles("CCO"))
+    chunk = pa.table({"line": [1, 9], MOLBLOCK: [block, "nonsense"], "id": ["ethanol", "x"]})
+    found = Recognise(model)(chunk)
+    assert found.results["smiles"].to_pylist() == ["CCO"]
+    assert found.rejected.to_pylist()[0]["id"] == "x"
+
+
+def test_scores_alone_have_no_rationales(model: Path) -> None:
+    found = Recognise(model, n=0)(chunk_of(["CCO"])).results
+    assert found["rationales"].to_pylist() == [[]] and len(found["scores"].to_pylist()[0]) == 3
+
+
+def test_the_settings_travel_and_the_model_does_not(model: Path) -> None:
+    work = Recognise(model, n=2)
+    assert work.loaded is work.loaded
+    raw = pickle.dumps(work)
+    assert len(raw) < 1000
+    copy = pickle.loads(raw)
+    assert copy == work and copy(chunk_of(["CCO"])).results == work(chunk_of(["CCO"])).results

@@ -103,7 +103,7 @@ def draw(
     chosen = None if selected is None else sorted({int(atom) for atom in selected})
     _check(mol, scores, chosen, size, format)
     with rdBase.BlockLogs():
-        picture = _Picture(_laid_out(mol), size, legend and (scores is not None or bool(chosen)))
+        picture = _Picture(laid_out(mol), size, legend and (scores is not None or bool(chosen)))
         drawn = picture.draw(scores, chosen, transparent, format)
     if isinstance(drawn, bytes):
         return drawn
@@ -131,7 +131,8 @@ def _check(
         raise InputError(f"size is {size}; expected at least 80 by 80 pixels")
 
 
-def _laid_out(mol: Mol) -> Mol:
+def laid_out(mol: Mol) -> Mol:
+    """A copy with places in the plane, kekulised where that is possible: ready to be drawn."""
     flat = Chem.Mol(mol)
     rdDepictor.Compute2DCoords(flat, useRingTemplates=True)
     if _crowding(flat) < CROWDED:
@@ -158,6 +159,39 @@ def _crowding(flat: Mol) -> float:
     return float(gaps[np.triu_indices(len(places), 1)].min() / usual)
 
 
+def make_canvas(width: int, height: int, panel: int, format: str) -> Any:
+    """A canvas in the house style; the molecule takes the upper ``panel`` pixels of it."""
+    kind = rdMolDraw2D.MolDraw2DSVG if format == "svg" else rdMolDraw2D.MolDraw2DCairo
+    canvas = kind(width, height, width, panel)
+    options: Any = canvas.drawOptions()  # Any: the stubs mistype its fields
+    options.prepareMolsBeforeDrawing = False  # laid_out did, without hydrogens at stereo centres
+    options.padding = 0.09
+    options.bondLineWidth = 1.7
+    options.scaleHighlightBondWidth = False
+    options.highlightBondWidthMultiplier = 4  # RDKit draws a quarter of it
+    options.continuousHighlight = False
+    options.circleAtoms = False
+    options.maxFontSize = 18
+    options.minFontSize = 7
+    options.fixedBondLength = BOND_PIXELS
+    options.useBWAtomPalette()
+    return canvas
+
+
+def places_on(canvas: Any, mol: Mol) -> list[Place]:
+    """Where the atoms of the molecule that was drawn on a canvas are."""
+    points = [canvas.GetDrawCoords(atom) for atom in range(mol.GetNumAtoms())]
+    return [Place(point.x, point.y) for point in points]
+
+
+def band_of(places: Sequence[Place], bonds: Iterable[tuple[int, int]]) -> tuple[float, float]:
+    """Half the width of the colour band, and of the outline around it."""
+    lengths = sorted(math.dist(places[begin], places[end]) for begin, end in bonds)
+    length = lengths[len(lengths) // 2] if lengths else BOND_PIXELS
+    radius = BAND * length
+    return radius, radius + max(2.0, OUTLINE_WIDTH * length)
+
+
 class _Picture:
     """One molecule on one canvas: shapes below it, the molecule itself, the legend."""
 
@@ -178,7 +212,7 @@ class _Picture:
         shapes = self._background(scores, chosen or [])
         if self.has_legend:
             shapes += _legend(self.height - LEGEND_HEIGHT / 2, scores is not None, bool(chosen))
-        canvas = self._canvas(format)
+        canvas = make_canvas(self.width, self.height, self.panel, format)
         if not transparent:
             canvas.ClearDrawing()
         canvas.drawOptions().clearBackground = False
@@ -193,33 +227,13 @@ class _Picture:
         head, path, rest = drawn.partition("<path ")
         return f"{head}{to_svg(shapes)}\n{path}{rest}"
 
-    def _canvas(self, format: str) -> Any:
-        kind = rdMolDraw2D.MolDraw2DSVG if format == "svg" else rdMolDraw2D.MolDraw2DCairo
-        canvas = kind(self.width, self.height, self.width, self.panel)
-        options: Any = canvas.drawOptions()  # Any: the stubs mistype its fields
-        options.padding = 0.09
-        options.bondLineWidth = 1.7
-        options.scaleHighlightBondWidth = False
-        options.highlightBondWidthMultiplier = 4  # RDKit draws a quarter of it
-        options.continuousHighlight = False
-        options.circleAtoms = False
-        options.maxFontSize = 18
-        options.minFontSize = 7
-        options.fixedBondLength = BOND_PIXELS
-        options.useBWAtomPalette()
-        return canvas
-
     def _background(self, scores: Sequence[float] | None, chosen: list[int]) -> list[Shape]:
         """The colour band, and over it once more the chosen part, with its outline."""
-        trial = self._canvas("svg")
+        trial = make_canvas(self.width, self.height, self.panel, "svg")
         trial.DrawMolecule(self.mol)
-        points = [trial.GetDrawCoords(atom) for atom in range(self.mol.GetNumAtoms())]
-        places = [Place(point.x, point.y) for point in points]
-        lengths = sorted(math.dist(places[begin], places[end]) for begin, end in self.bonds)
-        length = lengths[len(lengths) // 2] if lengths else BOND_PIXELS
-        radius = BAND * length
-        edge = radius + max(2.0, OUTLINE_WIDTH * length)
-        fills = [WHITE if scores is None else colour_of(score) for score in scores or points]
+        places = places_on(trial, self.mol)
+        radius, edge = band_of(places, self.bonds)
+        fills = [WHITE] * len(places) if scores is None else [colour_of(s) for s in scores]
         shapes: list[Shape] = []
         inside = set(chosen)
         if scores is not None:

@@ -4,8 +4,10 @@ import json
 from pathlib import Path
 
 import pytest
+import torch
 from tests.cli.support import DRUGS, QUICK, Run, assert_explained
 
+from vgib.data.synthetic import generate_ba2motifs
 from vgib.estimator import SubgraphRecognizer
 
 
@@ -140,3 +142,16 @@ def test_a_folder_that_cannot_be_written_is_found_before_training(
     monkeypatch.setattr(SubgraphRecognizer, "fit", lambda *a, **k: pytest.fail("too late"))
     done = run("train", table, "--target", "qed", "--out", table, *QUICK)
     assert_explained(done, 1, "cannot write")
+
+
+def test_a_folder_of_data_files_is_trained_on_and_judged(run: Run, tmp_path: Path) -> None:
+    folder = tmp_path / "graphs"
+    folder.mkdir()
+    for number, data in enumerate(generate_ba2motifs(60)):
+        torch.save(data, folder / f"{number}.pt")
+    trained = run("train", folder, "--out", tmp_path / "m", "--json", *QUICK)
+    assert json.loads(trained.out)["metrics"]["accuracy"]["n"] == 6
+    judged = run("evaluate", folder, "--model", tmp_path / "m", "--json")
+    assert json.loads(judged.out)["metrics"]["accuracy"]["n"] == 60
+    folds = run("evaluate", folder, "--folds", "3", "--json", *QUICK)
+    assert len(json.loads(folds.out)["folds"]) == 3

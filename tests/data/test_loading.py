@@ -146,6 +146,24 @@ def test_a_tu_folder_and_its_zip_give_the_same_graphs(tmp_path: Path) -> None:
     assert len(one) == 2 and one.fingerprint() == other.fingerprint()
 
 
+def test_a_folder_of_data_files_is_told_from_a_tu_folder(tmp_path: Path) -> None:
+    graphs = generate_ba2motifs(4)
+    for number, data in enumerate(graphs):
+        torch.save(data, tmp_path / f"{number}.pt")
+    found = load_graphs(tmp_path)
+    assert found.fingerprint() == graphs.fingerprint()
+    assert load_graphs(tmp_path / "2.pt").fingerprint() == graphs[[2]].fingerprint()
+    assert len(load_graphs(tmp_path, limit=3)) == 3
+
+
+def test_labels_may_be_left_out_and_lines_be_limited(table: Path, tmp_path: Path) -> None:
+    found = load_graphs(table, labelled=False, limit=7)
+    assert len(found) == 7 and found.graphs.y is None
+    (tmp_path / "a.smi").write_text("CCO\nCC\n")
+    assert load_graphs(tmp_path / "a.smi", labelled=False).graphs.y is None
+    assert load_graphs(table, target="weight", labelled=False).graphs.y is not None
+
+
 def test_a_truncated_zip_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "a.zip"
     path.write_bytes(b"PK\x03\x04 and then nothing")

@@ -7,18 +7,12 @@ import typer
 from rich.console import Console
 
 from vgib import console
-from vgib.cli.options import Cache, Json, Mirror, set_options
+from vgib.cli.options import Cache, Data, Json, Mirror, set_options
 from vgib.console import say
 
 
 def evaluate(
-    source: Annotated[
-        str,
-        typer.Argument(
-            metavar="DATA",
-            help="A table of molecules (.csv, .smi, .sdf), a TU zip or folder, or a catalog name.",
-        ),
-    ],
+    source: Data,
     model: Annotated[
         Path | None, typer.Option(help="A trained model to judge as it is; else new ones, by fold.")
     ] = None,

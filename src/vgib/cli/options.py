@@ -4,7 +4,7 @@ import json
 import sys
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import typer
 
@@ -19,7 +19,23 @@ Mirror = Annotated[
         envvar="VGIB_MIRROR",
     ),
 ]
+Data = Annotated[
+    str,
+    typer.Argument(
+        metavar="DATA",
+        help="A table of molecules (.csv, .smi, .sdf), a TU zip or folder, a folder of PyG Data "
+        "files (.pt), or a catalog name.",
+    ),
+]
 Cache = Annotated[Path | None, typer.Option(help="Where downloads are kept.", envvar="VGIB_CACHE")]
+Engine = Annotated[
+    Literal["local", "ray"],
+    typer.Option(help="This machine's processes, or a Ray cluster's (pip install 'vgib[ray]')."),
+]
+Address = Annotated[
+    str | None,
+    typer.Option(help="The Ray cluster's head, or auto; else this machine alone, as a cluster."),
+]
 
 
 def molecule_source(inputs: list[str]) -> Path | Iterable[str]:

@@ -9,6 +9,7 @@ from vgib.chem.mol import scaffold
 from vgib.data import catalog
 from vgib.data.molecules import Molecules, from_smiles, read_molecules
 from vgib.data.packed import PackedGraphs
+from vgib.data.pyg_files import holds_data, read_data_files
 from vgib.data.splits import Split, file_order_split, random_split, scaffold_split
 from vgib.data.tu import read_tu
 from vgib.errors import InputError, unknown_name
@@ -23,47 +24,53 @@ def load_graphs(
     target_kind: Literal["value", "class"] = "value",
     smiles_column: str | None = None,
     features: str = "rich",
+    labelled: bool = True,
+    limit: int | None = None,
     cache: str | Path | None = None,
     mirror: str | Path | None = None,
     progress: bool = False,
 ) -> PackedGraphs | Molecules:
-    """Labelled graphs by a path or a name.
+    """Graphs by a path or a name.
 
     Args:
-        source: A TU zip or folder, a file of packed graphs (``.safetensors``), a table of molecules
-            (``.csv``, ``.smi``, ``.sdf``, ...), or a name of the catalog.
+        source: A TU zip or folder, a folder of PyG ``Data`` files or one of them (``.pt``), a file
+            of packed graphs (``.safetensors``), a table of molecules (``.csv``, ``.smi``, ``.sdf``,
+            ...), or a name of the catalog.
         target: For molecules, the column of labels.
         target_kind: ``"value"`` or ``"class"``.
         smiles_column: For molecules, where the structures stand; found when not given.
         features: Atom vocabulary.
+        labelled: Whether a table of molecules must have labels.
+        limit: Only the first so many graphs, or lines of a table.
         cache: Where downloads are kept.
         mirror: A folder that serves the catalog offline.
         progress: Whether downloads show a bar.
     """
     path = Path(source)
-    if path.is_dir() or (path.suffix == ".zip" and path.exists()):
-        return read_tu(path)
-    if path.suffix == ".safetensors" and path.exists():
-        return PackedGraphs.load(path)
+    if (graphs := _graph_file(path)) is not None:
+        return _first(graphs, limit)
     if path.is_file():
-        if target is None and ".smi" not in path.suffixes:
+        if target is None and labelled and ".smi" not in path.suffixes:
             raise InputError(
                 f"{path} is a table of molecules; name the column to learn with target"
             )
         return read_molecules(
             path,
-            target=target if target is not None else 1,
+            target=1 if target is None and labelled else target,
             target_kind=target_kind,
             smiles_column=smiles_column,
             features=features,
+            limit=limit,
         )
     if path.suffix or len(path.parts) > 2:
         raise InputError(f"there is no file {str(source)!r}")
     places = {"cache": cache, "mirror": mirror, "progress": progress}
     found = catalog.entry(str(source))
     if found.kind != "table":
-        return catalog.load(found.name, **places)  # type: ignore[arg-type]
-    table = catalog.load_table(found.name, **places)  # type: ignore[arg-type]
+        return _first(catalog.load(found.name, **places), limit)  # type: ignore[arg-type]
+    table = catalog.load_table(found.name, **places)[:limit]  # type: ignore[arg-type]
+    if target is None and not labelled:
+        return from_smiles(table["smiles"], features=features)
     values = [str(name) for name in table.columns if name != "smiles"]
     if target is None and len(values) == 1:
         target = values[0]
@@ -80,6 +87,21 @@ def load_graphs(
             raise InputError(f"column {target!r} of {found.name} holds values, not classes")
         return from_smiles(usable["smiles"], labels.astype("int64"), features=features)
     return from_smiles(usable["smiles"], labels.astype("float64"), features=features)
+
+
+def _graph_file(path: Path) -> PackedGraphs | None:
+    """The graphs of a file or folder that holds graphs, not molecules; ``None`` for others."""
+    if path.is_dir():
+        return read_data_files(path) if holds_data(path) else read_tu(path)
+    if not path.exists():
+        return None
+    readers = {".zip": read_tu, ".pt": read_data_files, ".safetensors": PackedGraphs.load}
+    reader = readers.get(path.suffix)
+    return None if reader is None else reader(path)
+
+
+def _first(graphs: PackedGraphs, limit: int | None) -> PackedGraphs:
+    return graphs if limit is None else graphs[:limit]
 
 
 def split_graphs(graphs: PackedGraphs | Molecules, how: str = "random", *, seed: int = 0) -> Split:

@@ -11,7 +11,8 @@ from torch_geometric.explain.metric import characterization_score
 
 from vgib.data.packed import PackedGraphs
 from vgib.errors import InputError
-from vgib.explain.fidelity import DEFINITIONS, fidelity, robust_fidelity
+from vgib.explain import fidelity as module
+from vgib.explain.fidelity import DEFINITIONS, fidelity, fidelity_of, robust_fidelity
 from vgib.select import sizes_of_ratio
 
 ModelOf = Callable[[str], nn.Module]
@@ -174,3 +175,24 @@ def test_labels_must_be_there_and_fit(model_of: ModelOf, data: list[Data]) -> No
         fidelity(model_of("gcn"), bare, scores, definition="accuracy")
     with pytest.raises(InputError, match="7 graphs, but 2 labels"):
         fidelity(model_of("gcn"), bare, scores, y=torch.tensor([0, 1]))
+
+
+def test_chosen_subgraphs_are_judged_as_they_are(
+    model_of: ModelOf, graphs: PackedGraphs, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    model = model_of("gin-mean")
+    masks = torch.rand(2, graphs.num_nodes) < 0.5
+    masks[:, graphs.node_ptr[:-1]] = True
+    found = fidelity_of(model, graphs, masks, masks, definition="probability")
+    for result, mask in zip(found, masks, strict=True):
+        shares = [m.float().mean() for m in torch.split(mask, graphs.sizes.tolist())]
+        assert result.keep_ratio == pytest.approx(float(torch.stack(shares).mean()))
+        assert (result.plus, result.minus) == (result.random_plus, result.random_minus)
+        drops = []
+        for number, own in enumerate(torch.split(mask, graphs.sizes.tolist())):
+            whole = predict(model, graphs, number, list(range(len(own))))
+            part = predict(model, graphs, number, own.nonzero().flatten().tolist())
+            drops.append(whole.softmax(0).max() - part.softmax(0)[whole.argmax()])
+        assert result.minus.value == pytest.approx(float(torch.stack(drops).mean()), abs=1e-6)
+    monkeypatch.setattr(module, "MOST_EDGES", 1)
+    assert fidelity_of(model, graphs, masks, masks, definition="probability") == found

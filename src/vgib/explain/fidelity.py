@@ -23,6 +23,8 @@ from vgib.select import keep_ratio
 Definition = Literal["accuracy", "agreement", "probability", "change"]
 DEFINITIONS: tuple[Definition, ...] = ("accuracy", "agreement", "probability", "change")
 KEEP_RATIOS = (0.3, 0.35, 0.4, 0.45, 0.5, 0.55, 0.6)
+MOST_EDGES = 20_000_000
+"""Of all copies of the graphs in memory at once."""
 
 
 @dataclass(frozen=True)
@@ -102,20 +104,62 @@ def fidelity(
         ``plus``; ``n`` says how many count.
     """
     data, labels = _with_labels(graphs, y)
-    judge = _Judge(model, data, labels, definition, task, returns)
     control = torch.rand(data.num_nodes, generator=torch.Generator().manual_seed(seed))
-    masks = [keep_ratio(s, data.node_ptr, r) for s in (scores, control) for r in keep_ratios]
-    kept = torch.stack(masks)
+    kept, chance = (
+        torch.stack([keep_ratio(s, data.node_ptr, r) for r in keep_ratios])
+        for s in (scores, control)
+    )
+    return fidelity_of(
+        model,
+        data,
+        kept,
+        chance,
+        shares=keep_ratios,
+        definition=definition,
+        y=labels,
+        task=task,
+        returns=returns,
+    )
+
+
+def fidelity_of(
+    model: nn.Module,
+    graphs: Graphs,
+    masks: Tensor,
+    controls: Tensor,
+    *,
+    shares: Sequence[float] | None = None,
+    definition: Definition | None = None,
+    y: Tensor | None = None,
+    task: ModelTask | None = None,
+    returns: Returns = "raw",
+) -> list[Fidelity]:
+    """Fidelity+ and Fidelity- of subgraphs however they were chosen; see :func:`fidelity`.
+
+    Args:
+        model: See :func:`fidelity`, as for all not named here.
+        graphs: Likewise.
+        masks: ``bool [choices, nodes]``, each choice with a subgraph of every graph.
+        controls: Random subgraphs of the same sizes, likewise.
+        shares: What each choice is called; the mean share of its nodes when ``None``.
+        definition: Likewise.
+        y: Likewise.
+        task: Likewise.
+        returns: Likewise.
+    """
+    data, labels = _with_labels(graphs, y)
+    judge = _Judge(model, data, labels, definition, task, returns)
+    kept = torch.cat([masks, controls])
     outputs = judge.outputs(torch.cat([kept, ~kept]))
     minus, plus = judge.differences(outputs).chunk(2)
     flips = judge.flips(outputs[len(kept) :])
     found = []
-    for place, ratio in enumerate(keep_ratios):
-        chance = place + len(keep_ratios)
+    for place, share in enumerate(_shares(masks, data) if shares is None else shares):
+        chance = place + len(masks)
         found.append(
             Fidelity(
                 judge.definition,
-                float(ratio),
+                float(share),
                 plus=mean(plus[place].numpy()),
                 minus=mean(minus[place].numpy()),
                 characterization=_characterization(plus[place].numpy(), minus[place].numpy()),
@@ -249,7 +293,11 @@ class _Judge:
         return torch.where(outputs.isnan().any(2), torch.nan, 1 - same)
 
     def outputs(self, masks: Tensor) -> Tensor:
-        """``[masks, graphs, outputs]``: all parts of all graphs as one set."""
+        """``[masks, graphs, outputs]``: all parts of all graphs as one set, or a few large ones."""
+        at_once = max(1, MOST_EDGES // max(self.graphs.num_edges, 1))
+        return torch.cat([self._outputs(some) for some in torch.split(masks, at_once)])
+
+    def _outputs(self, masks: Tensor) -> Tensor:
         copies = self.graphs[torch.arange(len(self.graphs)).repeat(len(masks))]
         output = predictions(self.frozen, copies.induced(masks.flatten()))
         return output.view(len(masks), len(self.graphs), -1)
@@ -270,6 +318,13 @@ def _with_labels(graphs: Graphs, y: Tensor | None) -> tuple[PackedGraphs, Tensor
     if y is not None and len(y) != len(data):
         raise InputError(f"{len(data)} graphs, but {len(y)} labels")
     return data, y
+
+
+def _shares(masks: Tensor, graphs: PackedGraphs) -> list[float]:
+    """The mean share of kept nodes of each choice."""
+    kept = torch.cumsum(nn.functional.pad(masks.long(), (1, 0)), 1)[:, graphs.node_ptr].diff()
+    shares: list[float] = (kept / graphs.sizes).nanmean(1).tolist()
+    return shares
 
 
 def _characterization(plus: Array, minus: Array) -> Estimate:

@@ -27,7 +27,7 @@ demo: $(INSTALLED) ## train two small models and write a report with pictures to
 	$(BIN)/vgib demo --out out/demo $(ARGS)
 
 test: $(INSTALLED) ## run the tests, all but the slow ones and those that need the internet
-	$(BIN)/python -m pytest -n 2 -m "not slow and not network" $(ARGS)
+	$(BIN)/python -m pytest -n 2 --dist loadgroup -m "not slow and not network" $(ARGS)
 
 lint: $(INSTALLED) ## look for mistakes, check the formatting, check the types
 	$(BIN)/ruff check .

@@ -170,15 +170,16 @@ def _serve(pipe: Connection) -> None:
     os.environ["OMP_NUM_THREADS"] = os.environ["MKL_NUM_THREADS"] = "1"
     try:
         work = pipe.recv()  # imports what the work needs, torch included
-        if (torch := sys.modules.get("torch")) is not None:
-            torch.set_num_threads(1)
         while True:
-            pipe.send(_attempt(work, pipe.recv()))
+            pipe.send(attempt(work, pipe.recv()))
     except (EOFError, OSError):
         return
 
 
-def _attempt(work: Callable[[Any], Any], job: Any) -> tuple[Any, str | None, float]:
+def attempt(work: Callable[[Any], Any], job: Any) -> tuple[Any, str | None, float]:
+    """Does a job with one thread: its result or its error, and the seconds that it took."""
+    if (torch := sys.modules.get("torch")) is not None:
+        torch.set_num_threads(1)
     started = perf_counter()
     try:
         return work(job), None, perf_counter() - started

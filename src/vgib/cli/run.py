@@ -2,14 +2,17 @@
 
 from contextlib import closing
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.console import Console
 
 from vgib import console
-from vgib.cli.options import Cache, Json, Mirror
+from vgib.cli.options import Address, Cache, Engine, Json, Mirror
 from vgib.console import say
+
+if TYPE_CHECKING:
+    from vgib import parallel
 
 
 def run(
@@ -18,7 +21,12 @@ def run(
         list[str] | None,
         typer.Argument(metavar="[KEY=VALUE]...", help="Other values, such as epochs=5."),
     ] = None,
-    workers: Annotated[int, typer.Option(min=1, help="Processes at once, a core each.")] = 1,
+    workers: Annotated[
+        int | None,
+        typer.Option(min=1, help="Jobs at once, a core each. Default: 1; on Ray, every core."),
+    ] = None,
+    engine: Engine = "local",
+    address: Address = None,
     out: Annotated[Path, typer.Option(help="The folder of records.")] = Path("results"),
     subset: Annotated[
         list[str] | None,
@@ -31,19 +39,18 @@ def run(
 ) -> None:
     """Run the jobs of an experiment that have no record yet; stop and go on as you like."""
     from vgib.live import Board, counts, shown
-    from vgib.parallel import LocalProcesses
     from vgib.recipes.recipe import assignments, recipe
     from vgib.records import Records
 
     made = recipe(name)
     jobs = made.jobs(assignments(settings or []), assignments(subset or []))
     records = Records(out / made.name)
-    board = Board(made, jobs, records.by_key(), workers)
+    board = Board(made, jobs, records.by_key(), workers or 1)
     if not dry_run:
         from vgib.tasks.runner import run_recipe
 
         outcomes = run_recipe(
-            made, jobs, records, LocalProcesses(workers), mirror=mirror, cache=cache
+            made, jobs, records, _engine(engine, workers, address), mirror=mirror, cache=cache
         )
         with closing(outcomes), shown(board, console.talk) as tell:
             for outcome in outcomes:
@@ -56,3 +63,13 @@ def run(
         Console().print(board.table())
     if board.failed:
         raise typer.Exit(1)
+
+
+def _engine(name: Engine, workers: int | None, address: str | None) -> "parallel.Engine":
+    if name == "ray":
+        from vgib.ray.engine import RayEngine
+
+        return RayEngine(address, workers=workers)
+    from vgib.parallel import LocalProcesses
+
+    return LocalProcesses(workers or 1)

@@ -1,0 +1,1 @@
+"""The same verbs on many machines, by Ray (``pip install 'vgib[ray]'``)."""

@@ -15,10 +15,13 @@ from vgib.data.packed import PackedGraphs
 from vgib.data.synthetic import generate_ba2motifs
 from vgib.errors import InputError, UnknownNameError
 from vgib.recognition import (
+    MOST_SHOWN,
     Recognition,
+    Recognitions,
     Subgraph,
     atom_features,
     find_subgraphs,
+    recognitions,
     wanted_sizes,
 )
 
@@ -230,3 +233,42 @@ def test_by_default_a_molecule_keeps_the_part_whose_blocks_score_one_half() -> N
     scores[ring] = [0.9, 0.4, 0.9, 0.6, 0.7, 0.6]
     ((found,),) = find_subgraphs(graphs, scores)
     assert found.nodes == tuple(ring)
+
+
+# ---- how they show themselves --------------------------------------------------------------------
+
+
+def circles(html: str) -> int:
+    return html.count("<circle ")
+
+
+def test_a_molecule_shows_itself_with_its_fragment() -> None:
+    part = Subgraph((0, 1), 0.375, 2 / 3, "*CC")
+    shown = Recognition("CCO", 0.123456, (0.5, 0.25, 1.0), (part,))._repr_html_()
+    assert "<svg" in shown and "prediction 0.12346" in shown and "<code>*CC</code>" in shown
+    assert "Molecule CCO; 2 of 3 atoms chosen" in shown
+    assert "<svg" in (part._repr_html_() or "") and "67% of the atoms" in (part._repr_html_() or "")
+    assert Subgraph((0,), 1.0, 1.0)._repr_html_() is None
+    assert str(part) == "nodes 0, 1; score 0.38"
+
+
+def test_a_plain_graph_shows_itself_by_its_edges() -> None:
+    graphs = generate_ba2motifs(2)
+    scores = np.linspace(0, 1, graphs.num_nodes)
+    found = recognitions(graphs, [0, 1], scores, find_subgraphs(graphs, scores, keep_ratio=0.2))
+    for number, one in enumerate(found):
+        edges = graphs[number].edge_index.t().tolist()
+        assert one.edges.tolist() == edges and len(one.scores) == graphs[number].num_nodes
+        shown = one._repr_html_()
+        assert circles(shown) == graphs[number].num_nodes
+        assert shown.count("<line ") == len(edges) // 2
+    assert "edges" not in repr(found[0]) and "edges" not in found[0].to_json()
+
+
+def test_a_list_shows_the_first_of_its_pictures() -> None:
+    one = Recognition("g<1>", 1, (0.5, 0.2), (Subgraph((0,), 0.5, 0.5),), np.array([[0, 1]]))
+    found = Recognitions([one] * (MOST_SHOWN + 3))
+    assert circles(found._repr_html_()) == 2 * MOST_SHOWN
+    assert "and 3 more" in found._repr_html_()
+    assert circles(found[:2]._repr_html_()) == 4 and "more" not in found[:2]._repr_html_()
+    assert found[0] is one and "g&lt;1&gt;" in found[0]._repr_html_()

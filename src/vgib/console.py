@@ -15,8 +15,10 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.table import Table
 
 from vgib.errors import InputError
+from vgib.report.page import short
 
 if TYPE_CHECKING:  # only for types: the help must not cost the import of torch
+    from vgib.card import Card
     from vgib.data.entries import Entry
     from vgib.data.molecules import Molecules
     from vgib.oracles.contract import OracleCard
@@ -94,6 +96,19 @@ def oracles_table(cards: "Iterable[OracleCard]") -> Table:
         shown = f"{card.headline} {found.value:.3f}" if found else "computed"
         interval = f"{found.low:.3f} to {found.high:.3f}" if found else ""
         table.add_row(card.name, card.about, card.unit, shown, interval)
+    return table
+
+
+def models_table(cards: "dict[str, Card]") -> Table:
+    """The shipped models, a row for each, with the quality to look at first."""
+    columns = ("name", "what it is", "trained on", "quality, held out", "95 % interval", "licence")
+    table = Table(*columns, box=None, header_style="bold")
+    for name, card in cards.items():
+        found = card.metrics[card.headline]
+        shown = f"{card.headline} {found['value']:.3f}"
+        interval = f"{found['low']:.3f} to {found['high']:.3f}"
+        sources = ", ".join(card.data["sources"])
+        table.add_row(name, card.summary, sources, shown, interval, card.licence)
     return table
 
 
@@ -185,7 +200,7 @@ def _csv_rows(file: IO[str]) -> Write:
                     (
                         row,
                         recognition.name,
-                        _short(recognition.prediction),
+                        short(recognition.prediction),
                         rank,
                         subgraph.smiles,
                         " ".join(map(str, subgraph.nodes)),
@@ -195,9 +210,3 @@ def _csv_rows(file: IO[str]) -> Write:
                 )
 
     return write
-
-
-def _short(value: int | float | list[float]) -> str:
-    if isinstance(value, list):
-        return " ".join(f"{v:.5g}" for v in value)
-    return str(value) if isinstance(value, int) else f"{value:.5g}"

@@ -28,14 +28,16 @@ from vgib.nn.encoder import LAYERS
 from vgib.nn.net import SubgraphNet, Task, build
 from vgib.nn.vgib import VGIB
 from vgib.recognition import (
-    Recognition,
+    Recognitions,
     Rule,
     Subgraph,
     atom_features,
     find_subgraphs,
+    recognitions,
 )
 from vgib.registry import option_names
 from vgib.train import Epoch, History, predict, seeded, train
+from vgib.zoo import find
 
 log = logging.getLogger(__name__)
 
@@ -332,19 +334,12 @@ class SubgraphRecognizer:
         *,
         keep_ratio: float | Sequence[float] | None = None,
         rule: Rule | Literal["guided"] | None = None,
-    ) -> list[Recognition]:
+    ) -> Recognitions:
         """Prediction, node scores and subgraphs of each graph, from one pass."""
         packed = self._checked(graphs)
         outputs, scores = self._outputs(packed)
         found = self._select(packed, scores.numpy(), n, keep_ratio, rule)
-        names = packed.ids or [None] * len(packed)
-        parts = torch.split(scores, packed.sizes.tolist())
-        return [
-            Recognition(name, prediction, tuple(part.tolist()), tuple(subgraphs))
-            for name, prediction, part, subgraphs in zip(
-                names, self._labels(outputs).tolist(), parts, found, strict=True
-            )
-        ]
+        return recognitions(packed, self._labels(outputs).tolist(), scores.numpy(), found)
 
     def evaluate(self, graphs: Any, y: Any = None, *, seed: int = 0) -> dict[str, Any]:
         """Quality on labelled graphs, every number with its 95 % interval and its control.
@@ -388,12 +383,12 @@ class SubgraphRecognizer:
         """Reads a saved model.
 
         Args:
-            folder: What :meth:`save` wrote.
+            folder: What :meth:`save` wrote, or the name of a shipped model (``vgib models``).
             device: Where to compute.
             encoder: Your own module, of the same shape, when the model was trained with one.
             bottleneck: Likewise, or your own class.
         """
-        net, card = load_model(Path(folder), encoder, bottleneck)
+        net, card = load_model(find(folder), encoder, bottleneck)
         options = card.architecture | card.training
         if not isinstance(bottleneck, Bottleneck):
             options |= card.bottleneck_options

@@ -5,7 +5,7 @@ import xml.etree.ElementTree as ET
 import pytest
 
 from vgib.chem.draw import OUTLINE
-from vgib.report.graphs import draw_graph
+from vgib.report.graphs import MOST_NODES, draw_graph
 
 SVG = "{http://www.w3.org/2000/svg}"
 SQUARE = [(0, 1), (1, 2), (2, 3), (3, 0)]
@@ -62,3 +62,16 @@ def test_a_title_is_text_and_says_what_is_chosen() -> None:
     assert title is not None and title.text == '<b>"&"'
     default = ET.fromstring(draw_graph(SQUARE, SCORES, {3, 2})).find(SVG + "title")
     assert default is not None and default.text == "graph with nodes [2, 3] chosen"
+
+
+def test_of_a_large_graph_the_telling_part_is_drawn() -> None:
+    nodes = MOST_NODES + 60
+    ring = [(node, (node + 1) % nodes) for node in range(nodes)]
+    scores = [node / nodes for node in range(nodes)]
+    svg = draw_graph(ring, scores, [3, 4])
+    assert len(shapes(svg, "circle")) == MOST_NODES
+    assert f"{MOST_NODES} of {nodes} nodes shown" in svg
+    # The chosen edge, one to a neighbour on either side, and those among the best-scored others.
+    assert len(shapes(svg, "line")) == 3 + MOST_NODES - 5
+    sizes = {circle["r"] for circle in shapes(svg, "circle")}
+    assert max(map(float, sizes)) < 9

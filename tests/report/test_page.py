@@ -2,7 +2,19 @@
 
 from html.parser import HTMLParser
 
-from vgib.report.page import figure, gallery, page, paragraph, section, table
+import pytest
+
+from vgib.report.page import (
+    EMBEDDED,
+    embedded,
+    figure,
+    gallery,
+    page,
+    paragraph,
+    section,
+    short,
+    table,
+)
 
 VOID = {"meta", "br"}
 NASTY = '<script>alert("&")</script>'
@@ -66,3 +78,17 @@ def test_controls_are_marked_in_a_table() -> None:
 def test_a_figure_shows_code_only_when_there_is_some() -> None:
     assert "<code>" not in figure("<svg></svg>", "name")
     assert "<code>*CC</code>" in figure("<svg></svg>", "name", code="*CC")
+
+
+def test_figures_bring_their_style_into_the_pages_of_others() -> None:
+    shown = embedded([figure("<svg/>", "a < b")])
+    assert shown.startswith("<style>") and "a &lt; b" in shown
+    rules = [line for line in EMBEDDED.splitlines() if "{" in line]
+    assert rules and all(line.startswith(".vgib") for line in rules)
+
+
+@pytest.mark.parametrize(
+    ("value", "text"), [(2, "2"), (0.1234567, "0.12346"), ([0.5, 1.25], "0.5 1.25")]
+)
+def test_predictions_are_short(value: int | float | list[float], text: str) -> None:
+    assert short(value) == text

@@ -33,6 +33,16 @@ code { font-size: .85em; overflow-wrap: anywhere; }
 """
 
 
+EMBEDDED = """
+.vgib { display: grid; grid-template-columns: repeat(auto-fill, minmax(250px, 1fr)); gap: .8rem; }
+.vgib figure { margin: 0; border: 1px solid #8884; border-radius: 10px; overflow: hidden; }
+.vgib .picture { background: #fff; display: flex; justify-content: center; }
+.vgib svg { max-width: 100%; height: auto; }
+.vgib figcaption { padding: .5rem .7rem; font-size: .85rem; line-height: 1.5; text-align: left; }
+.vgib code { overflow-wrap: anywhere; }
+"""
+
+
 def page(title: str, lead: str, sections: Iterable[str]) -> str:
     """The whole document; sections are HTML."""
     return (
@@ -74,6 +84,11 @@ def gallery(figures: Iterable[str]) -> str:
     return f'<div class="gallery">{"".join(figures)}</div>'
 
 
+def embedded(figures: Iterable[str]) -> str:
+    """Figures side by side with a style of their own, for a page of others, such as a notebook."""
+    return f'<style>{EMBEDDED}</style><div class="vgib">{"".join(figures)}</div>'
+
+
 def figure(svg: str, name: str, *lines: str, code: str | None = None) -> str:
     """A picture with a caption; ``code`` is a SMILES or the like."""
     text = "".join(f"<br>{escape(line)}" for line in lines)
@@ -82,3 +97,10 @@ def figure(svg: str, name: str, *lines: str, code: str | None = None) -> str:
         f'<figure><div class="picture">{svg}</div>'
         f"<figcaption><b>{escape(name)}</b>{text}{shown}</figcaption></figure>"
     )
+
+
+def short(value: int | float | list[float]) -> str:
+    """A prediction in a few characters."""
+    if isinstance(value, list):
+        return " ".join(f"{v:.5g}" for v in value)
+    return str(value) if isinstance(value, int) else f"{value:.5g}"

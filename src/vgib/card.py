@@ -33,6 +33,7 @@ class Card(BaseModel):
 
     card_version: int = CARD_VERSION
     summary: str = ""
+    unit: str = Field(default="", description="Of the predicted value, where it has one.")
     licence: str = "MIT"
     task: Literal["regression", "classification"]
     outputs: int
@@ -49,6 +50,7 @@ class Card(BaseModel):
     in_channels: int
     data: dict[str, Any] = Field(default_factory=dict, description="Hash, size and split.")
     metrics: dict[str, Any] = Field(default_factory=dict, description="Quality, with controls.")
+    headline: str = Field(default="", description="The name of the metric to look at first.")
     weights_sha256: str = ""
     versions: dict[str, str] = Field(default_factory=dict)
 

@@ -6,7 +6,6 @@ import sys
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, nullcontext
 from dataclasses import asdict
-from math import isfinite
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
@@ -14,6 +13,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
 
+from vgib.data.files import json_text
 from vgib.errors import InputError
 from vgib.report.page import short
 
@@ -32,15 +32,7 @@ COLUMNS = ("row", "smiles", "prediction", "rank", "subgraph", "atoms", "score", 
 
 def show_json(values: Any) -> None:
     """Values on standard output; a number that does not exist is ``null``, as JSON has no NaN."""
-    sys.stdout.write(json.dumps(_plain(values), indent=1, allow_nan=False) + "\n")
-
-
-def _plain(values: Any) -> Any:
-    if isinstance(values, dict):
-        return {key: _plain(value) for key, value in values.items()}
-    if isinstance(values, list):
-        return [_plain(value) for value in values]
-    return None if isinstance(values, float) and not isfinite(values) else values
+    sys.stdout.write(json_text(values))
 
 
 def say(text: str) -> None:
@@ -101,14 +93,16 @@ def oracles_table(cards: "Iterable[OracleCard]") -> Table:
 
 def models_table(cards: "dict[str, Card]") -> Table:
     """The shipped models, a row for each, with the quality to look at first."""
-    columns = ("name", "what it is", "trained on", "quality, held out", "95 % interval", "licence")
-    table = Table(*columns, box=None, header_style="bold")
+    table = Table(box=None, header_style="bold", padding=(0, 2, 1, 0))
+    table.add_column("name", no_wrap=True)
+    table.add_column("what it is, trained on, licence")
+    table.add_column("quality, held out", no_wrap=True)
     for name, card in cards.items():
         found = card.metrics[card.headline]
-        shown = f"{card.headline} {found['value']:.3f}"
         interval = f"{found['low']:.3f} to {found['high']:.3f}"
-        sources = ", ".join(card.data["sources"])
-        table.add_row(name, card.summary, sources, shown, interval, card.licence)
+        about = [card.summary, ", ".join(card.data["sources"]), card.licence]
+        shown = f"{card.headline} {found['value']:.3f}\n[dim]{interval}[/]"
+        table.add_row(f"[bold]{name}[/]", "\n[dim]".join(about), shown)
     return table
 
 

@@ -11,10 +11,12 @@ from vgib import __version__, console
 from vgib.cli.data import data
 from vgib.cli.demo import demo
 from vgib.cli.evaluate import evaluate
+from vgib.cli.models import models
 from vgib.cli.oracles import oracles
 from vgib.cli.recognize import recognize
 from vgib.cli.report import report
 from vgib.cli.run import run
+from vgib.cli.serve import serve
 from vgib.cli.train import train
 from vgib.errors import UnknownNameError, VgibError
 
@@ -25,10 +27,11 @@ app = typer.Typer(
     rich_markup_mode="markdown",
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for verb in (train, recognize, evaluate, run, report, demo):
+for verb in (train, recognize, evaluate, run, report, demo, serve):
     app.command()(verb)
 app.add_typer(data, name="data")
 app.add_typer(oracles, name="oracles")
+app.add_typer(models, name="models")
 
 
 def main() -> None:

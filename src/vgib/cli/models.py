@@ -1,0 +1,43 @@
+"""The models that ship with the package: ``vgib models``."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+
+from vgib import console
+from vgib.cli.options import Cache, Json, Mirror
+from vgib.console import say
+
+models = typer.Typer(help="The shipped models: list, train anew.")
+
+
+@models.callback(invoke_without_command=True)
+def models_list(context: typer.Context, as_json: Json = False) -> None:
+    """List the shipped models and how good they are on molecules that they were not trained on."""
+    if context.invoked_subcommand is not None:
+        return
+    from vgib import zoo
+
+    cards = zoo.cards()
+    if as_json:
+        console.show_json([{"name": name, **card.model_dump()} for name, card in cards.items()])
+    else:
+        Console().print(console.models_table(cards))
+
+
+@models.command("train")
+def models_train(
+    name: Annotated[str, typer.Argument(help="A name of `vgib models`, or all.")],
+    out: Annotated[Path, typer.Option(help="The folder to write a folder for each to.")] = Path(
+        "out/models"
+    ),
+    mirror: Mirror = None,
+    cache: Cache = None,
+) -> None:
+    """Train the shipped models anew; those that are in the folder already are left as they are."""
+    from vgib.tasks.zoo import Places, train_models
+
+    for folder in train_models(name, out, places=Places(mirror, cache), say=say):
+        typer.echo(folder)

@@ -51,18 +51,21 @@ class Recipe(Settings):
             overrides: Other values for axes (lists) or for settings.
             subset: Of the recipe's own values on some axes, those to keep.
         """
-        grid, settings = self._overridden(overrides or {})
+        grid, given = self._overridden(overrides or {})
         self._narrow(grid, subset or {})
         if "fold" in self.job_type.axes and "fold" not in grid:
-            folds = settings.get("folds", self.job_type.model_fields["folds"].default)
+            shared = self.settings | given
+            folds = shared.get("folds", self.job_type.model_fields["folds"].default)
             grid["fold"] = list(range(folds))
         found = []
         for chosen in product(*grid.values()):
             named = dict(zip(grid, chosen, strict=True))
-            found.append(self.job_type.of(**self._resolved(named), **settings))
+            # What a value on an axis stands for goes before what all share; a user before both.
+            found.append(self.job_type.of(**(self.settings | self._resolved(named) | given)))
         return found
 
     def _overridden(self, given: Assignments) -> tuple[dict[str, list[Any]], dict[str, Any]]:
+        """The grid, and the settings that a user gives."""
         grid, settings = {axis: list(values) for axis, values in self.grid.items()}, {}
         known = [*self.job_type.model_fields]
         for name, value in given.items():
@@ -73,7 +76,7 @@ class Recipe(Settings):
                 self._check_values(name, grid[name])
             else:
                 settings[name] = value
-        return grid, self.settings | settings
+        return grid, settings
 
     def _narrow(self, grid: dict[str, list[Any]], subset: Assignments) -> None:
         for axis, wanted in subset.items():

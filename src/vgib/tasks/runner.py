@@ -7,15 +7,26 @@ from typing import Any
 
 from vgib.card import versions
 from vgib.parallel import Engine, Outcome
-from vgib.recipes.jobs import ClassificationJob, Job
+from vgib.recipes.jobs import (
+    ClassificationJob,
+    DynamicsJob,
+    GalleryJob,
+    InterpretationJob,
+    Job,
+    NoiseJob,
+)
 from vgib.recipes.recipe import Recipe
 from vgib.records import Record, Records, host
-from vgib.tasks import classification
+from vgib.tasks import classification, dynamics, gallery, interpretation, noise
 
 Work = Callable[[Any], classification.Finished]
 
 WORK: dict[type[Job], Callable[..., classification.Finished]] = {
-    ClassificationJob: classification.run
+    ClassificationJob: classification.run,
+    InterpretationJob: interpretation.run,
+    DynamicsJob: dynamics.run,
+    NoiseJob: noise.run,
+    GalleryJob: gallery.run,
 }
 """Who does a kind of job."""
 

@@ -28,7 +28,7 @@ from vgib.data import catalog
 from vgib.data.molecules import from_smiles
 from vgib.data.packed import PackedGraphs
 from vgib.nn.net import SubgraphNet, build
-from vgib.train import optimizers, seeded, train, train_inner_level, train_outer_level
+from vgib.train import levels, seeded, train, train_inner_level, train_outer_level
 
 Step = Callable[[], int]  # trains on one batch and says how many graphs it held
 INNER_STEPS = 150
@@ -85,7 +85,7 @@ def endless(make: Callable[[], Iterable[object]]) -> Iterator[object]:
 def ours(graphs: PackedGraphs, batch_size: int, **options: str) -> Step:
     """A training step of vgib, batching included."""
     net = our_net(graphs, **options).train()
-    outer, inner = optimizers(net, Training.of())
+    outer, inner = levels(net, Training.of())
     generator = torch.Generator().manual_seed(0)
     batches = endless(lambda: graphs.batches(batch_size, generator=generator))
 

@@ -29,7 +29,7 @@ from vgib.data.synthetic import generate_ba2motifs
 from vgib.errors import FileFormatError, InputError
 from vgib.nn.bottleneck import bottlenecks
 from vgib.nn.net import SubgraphNet, build
-from vgib.train import DivergedError, History, predict, seeded, set_rate, train, validation_loss
+from vgib.train import DivergedError, History, Level, predict, seeded, train, validation_loss
 
 GRAPHS = generate_ba2motifs(60)
 VALIDATION = generate_ba2motifs(20, seed=1)
@@ -204,14 +204,14 @@ def test_training_stops_when_the_validation_loss_has_not_fallen_for_so_long(
 
 
 def test_the_rate_is_halved_every_so_many_epochs() -> None:
-    optimizer = torch.optim.SGD([torch.zeros(1, requires_grad=True)], lr=9.0)
+    level = Level([torch.nn.Parameter(torch.zeros(1))], lr=9.0)
     rates = []
     for epoch in range(7):
-        set_rate(optimizer, Training(lr=0.8, halve_at=3), epoch)
-        rates.append(optimizer.param_groups[0]["lr"])
+        level.set_rate(Training(lr=0.8, halve_at=3), epoch)
+        rates.append(level.adam.param_groups[0]["lr"])
     assert rates == pytest.approx([0.8, 0.8, 0.8, 0.4, 0.4, 0.4, 0.2])
-    set_rate(optimizer, Training(lr=0.8), 1000)
-    assert optimizer.param_groups[0]["lr"] == 0.8
+    level.set_rate(Training(lr=0.8), 1000)
+    assert level.adam.param_groups[0]["lr"] == 0.8
 
 
 def test_the_halved_rate_is_used() -> None:

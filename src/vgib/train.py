@@ -3,7 +3,7 @@
 import hashlib
 import json
 import logging
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from math import isfinite
@@ -19,6 +19,7 @@ from vgib.config import Training
 from vgib.data.files import write_safetensors
 from vgib.data.packed import Batch, PackedGraphs
 from vgib.errors import FileFormatError, InputError, VgibError
+from vgib.nn.flat import FlatParameters
 from vgib.nn.net import SubgraphNet
 
 log = logging.getLogger(__name__)
@@ -57,6 +58,7 @@ def train(
     checkpoint: Path | None = None,
     checkpoint_seconds: float = 30.0,
     on_epoch: Callable[[Epoch], None] | None = None,
+    on_step: Callable[[dict[str, Tensor]], None] | None = None,
     device: torch.device | str = "cpu",
 ) -> History:
     """Trains in place and gives the history.
@@ -71,11 +73,12 @@ def train(
             replaced atomically: a killed process resumes to the very same weights.
         checkpoint_seconds: Least time between two writes.
         on_epoch: Called with each finished epoch.
+        on_step: Called with every term of each finished step, as tensors.
         device: Where to compute.
     """
     _check(net, graphs, index, val)
     net.to(device)
-    outer, inner = optimizers(net, settings)
+    outer, inner = levels(net, settings)
     identity = _identity(net, graphs, index) if checkpoint is not None else {}
     state = _State(net, outer, inner, History(), settings, identity)
     with threads(settings.threads), seeded(settings.seed, device):
@@ -86,7 +89,7 @@ def train(
             if state.is_done():
                 break
             started = perf_counter()
-            set_rate(outer, settings, epoch)
+            outer.set_rate(settings, epoch)
             net.bottleneck.start_epoch(epoch)
             sums: dict[str, Tensor] = {}
             net.train()
@@ -98,6 +101,8 @@ def train(
                 terms = train_outer_level(net, batch, outer, clip=settings.clip)
                 for name, term in terms.items():
                     sums[name] = sums.get(name, 0.0) + term.detach() * batch.num_graphs
+                if on_step is not None:
+                    on_step(terms)
             count = len(graphs) if index is None else len(index)
             record = {name: float(total) / count for name, total in sums.items()}
             if val is not None:
@@ -117,12 +122,14 @@ def train(
         if checkpoint is not None:
             state.save(checkpoint)
     state.restore_selected()
+    for level in state.levels().values():
+        level.parameters.release()
     net.eval()
     return state.history
 
 
 def train_outer_level(
-    net: SubgraphNet, batch: Batch, optimizer: torch.optim.Optimizer, *, clip: float | None = None
+    net: SubgraphNet, batch: Batch, level: "Level", *, clip: float | None = None
 ) -> dict[str, Tensor]:
     """One step on a batch; gives every loss term, the ``loss`` and the ``kept`` share."""
     assert batch.y is not None
@@ -130,29 +137,19 @@ def train_outer_level(
     perturbed = net.perturb(encoded)
     terms = net.terms_of(encoded, perturbed, batch.y)
     loss = net.objective(terms)
-    # As optimizer.zero_grad() does, without its bookkeeping, which costs as much as a layer.
-    for parameter in net.parameters():
-        parameter.grad = None
-    loss.backward()  # type: ignore[no-untyped-call]
-    if clip is not None:
-        nn.utils.clip_grad_norm_(optimizer.param_groups[0]["params"], clip)
-    optimizer.step()
+    level.step(loss, clip)
     kept = (perturbed.scores.detach() >= 0.5).float().mean()
     return terms | {"loss": loss, "kept": kept}
 
 
-def train_inner_level(net: SubgraphNet, batch: Batch, optimizer: torch.optim.Optimizer) -> None:
+def train_inner_level(net: SubgraphNet, batch: Batch, level: "Level") -> None:
     """The inner level of a two-level objective: the critic alone, on this batch as it is now."""
     bottleneck = net.bottleneck
     with torch.no_grad():
         encoded = net.encode(batch.x, batch.adj, batch.graphs)
         perturbed = net.perturb(encoded)
-    critic = list(bottleneck.inner_parameters())
     for _ in range(bottleneck.inner_steps):
-        for parameter in critic:  # cheaper than optimizer.zero_grad(), as above
-            parameter.grad = None
-        bottleneck.inner_loss(encoded, perturbed).backward()  # type: ignore[no-untyped-call]
-        optimizer.step()
+        level.step(bottleneck.inner_loss(encoded, perturbed))
 
 
 @torch.no_grad()
@@ -216,25 +213,38 @@ def seeded(seed: int, device: torch.device | str = "cpu") -> Iterator[None]:
         yield
 
 
-def set_rate(optimizer: torch.optim.Optimizer, settings: Training, epoch: int) -> None:
-    """The learning rate of this epoch: halved every ``halve_at`` epochs."""
-    halvings = epoch // settings.halve_at if settings.halve_at else 0
-    for group in optimizer.param_groups:
-        group["lr"] = settings.lr * 0.5**halvings
+class Level:
+    """What one level of the objective trains: its parameters, in one vector, and their Adam."""
+
+    def __init__(self, parameters: Iterable[nn.Parameter], lr: float, decay: float = 0.0) -> None:
+        self.parameters = FlatParameters(parameters)
+        vector = [self.parameters.vector]
+        self.adam = torch.optim.Adam(vector, lr=lr, weight_decay=decay, fused=True)
+
+    def step(self, loss: Tensor, clip: float | None = None) -> None:
+        """Moves the parameters down the gradient of the loss."""
+        self.parameters.zero_grad()
+        loss.backward()  # type: ignore[no-untyped-call]
+        if clip is not None:
+            nn.utils.clip_grad_norm_(self.parameters.vector, clip)
+        self.adam.step()
+
+    def set_rate(self, settings: Training, epoch: int) -> None:
+        """The learning rate of this epoch: halved every ``halve_at`` epochs."""
+        halvings = epoch // settings.halve_at if settings.halve_at else 0
+        for group in self.adam.param_groups:
+            group["lr"] = settings.lr * 0.5**halvings
 
 
-def optimizers(
-    net: SubgraphNet, settings: Training
-) -> tuple[torch.optim.Optimizer, torch.optim.Optimizer | None]:
-    """Adam for the model, and one for the inner level where there is one."""
-    inner = list(net.bottleneck.inner_parameters())
-    known = {id(parameter) for parameter in inner}
-    outer = [parameter for parameter in net.parameters() if id(parameter) not in known]
-    decay = settings.weight_decay
-    adam = torch.optim.Adam(outer, lr=settings.lr, weight_decay=decay, fused=True)
-    if not inner or not net.bottleneck.inner_steps:
-        return adam, None
-    return adam, torch.optim.Adam(inner, lr=settings.inner_lr, fused=True)
+def levels(net: SubgraphNet, settings: Training) -> tuple[Level, Level | None]:
+    """The outer level, all of the model, and the inner one (a critic) where there is one."""
+    critic = list(net.bottleneck.inner_parameters())
+    known = {id(parameter) for parameter in critic}
+    rest = [parameter for parameter in net.parameters() if id(parameter) not in known]
+    outer = Level(rest, settings.lr, settings.weight_decay)
+    if not critic or not net.bottleneck.inner_steps:
+        return outer, None
+    return outer, Level(critic, settings.inner_lr)
 
 
 @dataclass
@@ -242,8 +252,8 @@ class _State:
     """All that training needs to go on: weights, moments, random state, history, best weights."""
 
     net: SubgraphNet
-    outer: torch.optim.Optimizer
-    inner: torch.optim.Optimizer | None
+    outer: Level
+    inner: Level | None
     history: History
     settings: Training
     identity: dict[str, Any]
@@ -270,18 +280,17 @@ class _State:
         if self.best:
             self.net.load_state_dict(self.best)
 
-    def _optimizer_tensors(self) -> Iterator[tuple[str, torch.optim.Optimizer]]:
-        yield "outer", self.outer
-        if self.inner is not None:
-            yield "inner", self.inner
+    def levels(self) -> dict[str, Level]:
+        """By name."""
+        return {"outer": self.outer} | ({"inner": self.inner} if self.inner is not None else {})
 
     def save(self, path: Path) -> None:
         """Writes everything into one file."""
         tensors = {f"net.{k}": v for k, v in self.net.state_dict().items()}
         tensors |= {f"best.{k}": v for k, v in self.best.items()}
-        for level, optimizer in self._optimizer_tensors():
-            for number, moments in optimizer.state_dict()["state"].items():
-                tensors |= {f"{level}.{number}.{k}": v for k, v in moments.items()}
+        for name, level in self.levels().items():
+            moments = level.adam.state_dict()["state"].get(0, {})
+            tensors |= {f"{name}.{k}": v for k, v in moments.items()}
         tensors["random"] = torch.get_rng_state()
         if torch.cuda.is_available():
             tensors["random_cuda"] = torch.cuda.get_rng_state()
@@ -317,13 +326,10 @@ class _State:
             )
         self.net.load_state_dict(weights)
         self.best = _under("best.", tensors)
-        for level, optimizer in self._optimizer_tensors():
-            moments: dict[int, dict[str, Tensor]] = {}
-            for name, tensor in _under(f"{level}.", tensors).items():
-                number, key = name.split(".", 1)
-                moments.setdefault(int(number), {})[key] = tensor
-            saved: dict[str, Any] = optimizer.state_dict()
-            optimizer.load_state_dict({**saved, "state": moments})
+        for name, level in self.levels().items():
+            saved: dict[str, Any] = level.adam.state_dict()
+            if moments := _under(f"{name}.", tensors):
+                level.adam.load_state_dict({**saved, "state": {0: moments}})
         torch.set_rng_state(tensors["random"])
         if "random_cuda" in tensors and torch.cuda.is_available():
             torch.cuda.set_rng_state(tensors["random_cuda"])

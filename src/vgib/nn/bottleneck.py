@@ -41,9 +41,14 @@ class Encoded:
         return self.states[-1]
 
     @cached_property
+    def total(self) -> Tensor:
+        """The sum of the last layer's nodes, made once, ``[num_graphs, channels]``."""
+        return self.graphs.sum(self.h)
+
+    @property
     def whole(self) -> Tensor:
-        """The readout of the last layer's nodes, made once, ``[num_graphs, channels]``."""
-        return self.pool(self.h)
+        """The readout of the last layer's nodes, ``[num_graphs, channels]``."""
+        return self.total if self.readout == "sum" else self.graphs.divide(self.total)
 
     def pool(self, z: Tensor, weight: Tensor | None = None) -> Tensor:
         """The readout of the (weighted) nodes, ``[num_nodes, c] -> [num_graphs, c]``."""
@@ -122,7 +127,7 @@ class NoBottleneck(Bottleneck):
     def forward(self, encoded: Encoded) -> Perturbed:
         """Passes everything on."""
         ones = encoded.h.new_ones(encoded.h.shape[0])
-        return Perturbed(graph=encoded.pool(encoded.h), scores=ones)
+        return Perturbed(graph=encoded.whole, scores=ones)
 
 
 class Gate(nn.Module):

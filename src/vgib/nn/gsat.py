@@ -75,7 +75,7 @@ class GSAT(Bottleneck):
         attention = relax(logits, self.temperature) if self.training else p
         csr = encoded.adj.csr
         perturbed = Perturbed(
-            graph=encoded.pool(encoded.h),
+            graph=encoded.whole,
             scores=p,
             edge_weight=attention[csr.row] * attention[csr.col],
         )

@@ -99,7 +99,7 @@ class SubgraphNet(nn.Module):
         weights = self.bottleneck.weights
         views = {"prediction": perturbed.graph}
         if weights.get("clean"):
-            views["clean"] = encoded.pool(encoded.h)
+            views["clean"] = encoded.whole
         if weights.get("subgraph"):
             hard = hard_keep(perturbed.scores, encoded.graphs).to(perturbed.scores)
             # Straight through: the selection forward, the probability's gradient backward.
@@ -138,7 +138,7 @@ class SubgraphNet(nn.Module):
         """The graph as the prediction sees it (``bottleneck.predict_from``)."""
         match self.bottleneck.predict_from:
             case "clean":
-                return encoded.pool(encoded.h)
+                return encoded.whole
             case "subgraph":
                 keep = hard_keep(perturbed.scores, encoded.graphs).to(encoded.h)
                 return encoded.pool(encoded.h, keep)

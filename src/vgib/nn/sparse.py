@@ -271,7 +271,11 @@ class Segments:
 
     def mean(self, x: Tensor) -> Tensor:
         """The mean over each graph's nodes."""
-        return self.sum(x) / self.sizes.to(x.dtype)
+        return self.divide(self.sum(x))
+
+    def divide(self, total: Tensor) -> Tensor:
+        """Sums over nodes to means, ``[num_graphs, channels]``."""
+        return total / self.sizes.to(total.dtype)
 
     def spread(self, per_graph: Tensor) -> Tensor:
         """Hands each node its graph's row, ``[num_graphs, channels] -> [num_nodes, channels]``."""

@@ -76,16 +76,19 @@ def inject_noise(
 
 
 @torch.no_grad()
-def graph_statistics(h: Tensor, graphs: Segments, std_floor: float) -> tuple[Tensor, Tensor]:
+def graph_statistics(
+    h: Tensor, graphs: Segments, std_floor: float, total: Tensor | None = None
+) -> tuple[Tensor, Tensor]:
     r"""The customised prior: mean and spread of each graph's own nodes, ``[num_graphs, channels]``.
 
     .. math:: \mu_h = \tfrac1m \textstyle\sum_j h_j, \quad
               \sigma_h^2 = \tfrac1m \sum_j (h_j - \mu_h)^2
 
     Detached: the prior is a fact about the graph, not a way to lower the loss. ``std_floor`` stands
-    in where a channel is constant, as every channel of a one-node graph is.
+    in where a channel is constant, as every channel of a one-node graph is; ``total`` is the sum
+    over nodes, when it is at hand.
     """
-    mean = graphs.mean(h)
+    mean = graphs.divide(graphs.sum(h) if total is None else total)
     variance = graphs.mean((h - graphs.spread(mean)).square())
     return mean, variance.clamp(min=std_floor**2).sqrt()
 
@@ -271,7 +274,7 @@ class VGIB(Bottleneck):
         h, graphs = encoded.h, encoded.graphs
         logits = self.gate(h)
         p = torch.sigmoid(logits)
-        mean, std = self.moments(h, graphs)
+        mean, std = self.moments(h, graphs, encoded.total if self.prior == "graph" else None)
         if not self.training:
             kept, gates, _ = node_sums(h, p, graphs)
             expected = kept + mean * (graphs.sizes.to(h.dtype) - gates)
@@ -304,12 +307,14 @@ class VGIB(Bottleneck):
     @staticmethod
     def _as_readout(total: Tensor, encoded: Encoded) -> Tensor:
         """The sum over nodes, or their mean: noise takes the place of a node, so all count."""
-        return total if encoded.readout == "sum" else total / encoded.graphs.sizes.to(total.dtype)
+        return total if encoded.readout == "sum" else encoded.graphs.divide(total)
 
-    def moments(self, h: Tensor, graphs: Segments) -> tuple[Tensor, Tensor]:
+    def moments(
+        self, h: Tensor, graphs: Segments, total: Tensor | None = None
+    ) -> tuple[Tensor, Tensor]:
         """Mean and spread of the prior, ``[num_graphs, channels]`` or ``[1, channels]``."""
         if self.prior == "graph":
-            return graph_statistics(h, graphs, self.std_floor)
+            return graph_statistics(h, graphs, self.std_floor, total)
         if self.training:
             self._watch(h.detach())
         unseen = torch.isinf(self.population_variance)

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, field
-from typing import Any, Literal, get_args
+from typing import Any, Literal, Protocol, get_args
 
 import numpy as np
 import numpy.typing as npt
@@ -10,8 +10,8 @@ import numpy.typing as npt
 from vgib import select
 from vgib.chem.blocks import blocks_of
 from vgib.chem.draw import draw
-from vgib.chem.fragment import fragment
-from vgib.chem.mol import Mol
+from vgib.chem.fragment import clean_fragment, fragment
+from vgib.chem.mol import Mol, as_mol
 from vgib.chem.vocabulary import VOCABULARIES
 from vgib.data.packed import PackedGraphs
 from vgib.errors import InputError, unknown_name
@@ -77,6 +77,19 @@ def find_subgraphs(
             best-scored nodes, connected or not). The last two give one subgraph a size.
         mols: The molecules themselves, where they were kept, so that no SMILES is read again.
     """
+    found = find_rationales(graphs, scores, n, keep_ratio=keep_ratio, rule=rule)
+    return as_subgraphs(graphs, found, mols)
+
+
+def find_rationales(
+    graphs: PackedGraphs,
+    scores: Array,
+    n: int = 1,
+    *,
+    keep_ratio: float | Sequence[float] | None = None,
+    rule: Rule | None = None,
+) -> list[list[select.Rationale]]:
+    """The same without the SMILES, which cost most of the time."""
     if n < 1:
         raise InputError(f"n is {n}; expected at least one subgraph at each size")
     is_molecule = atom_features(graphs) is not None
@@ -89,14 +102,21 @@ def find_subgraphs(
         blocks = blocks_of(graphs, graphs.edge_attr) if rule == "ring_intact" else None
         smooth = scores if blocks is None else select.block_means(scores, graphs, blocks)
         sizes = wanted_sizes(graphs, smooth, keep_ratio, connected=True)
-        found = select.ranked(scores, graphs, sizes=sizes, blocks=blocks, n=n)
-    else:
-        sizes = wanted_sizes(graphs, scores, keep_ratio)
-        masks = [select.size(scores, graphs.node_ptr, k) for k in sizes]
-        if rule == "largest_part":
-            masks = [select.largest_connected(mask, graphs, scores) for mask in masks]
-        found = select.rationales(masks, scores, graphs.node_ptr)
-    if not is_molecule or graphs.ids is None:
+        return select.ranked(scores, graphs, sizes=sizes, blocks=blocks, n=n)
+    sizes = wanted_sizes(graphs, scores, keep_ratio)
+    masks = [select.size(scores, graphs.node_ptr, k) for k in sizes]
+    if rule == "largest_part":
+        masks = [select.largest_connected(mask, graphs, scores) for mask in masks]
+    return select.rationales(masks, scores, graphs.node_ptr)
+
+
+def as_subgraphs(
+    graphs: PackedGraphs,
+    found: Sequence[Sequence[select.Rationale]],
+    mols: Sequence[Mol] | None = None,
+) -> list[list[Subgraph]]:
+    """Rationales of each graph for people: those of molecules with their SMILES."""
+    if atom_features(graphs) is None or graphs.ids is None:
         return [[Subgraph(r.nodes, r.score, r.keep_ratio) for r in ranked] for ranked in found]
     return [
         [

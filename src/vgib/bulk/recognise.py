@@ -6,7 +6,7 @@ is the same wherever it was computed.
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import lru_cache
 from itertools import chain
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
@@ -64,23 +64,14 @@ class Recognise:
     max_atoms: int = MAX_ATOMS
     device: str = "cpu"
 
-    @cached_property
+    @property
     def loaded(self) -> SubgraphRecognizer:
         """The model itself.
 
         Raises:
             InputError: it is none for molecules.
         """
-        model = SubgraphRecognizer.load(self.model, device=self.device)
-        if model.card_.features is None:
-            raise InputError(f"{self.model} was not trained on molecules; use it from Python")
-        return model
-
-    def __getstate__(self) -> dict[str, Any]:
-        return {name: value for name, value in vars(self).items() if name != "loaded"}
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        vars(self).update(state)
+        return _load(self.model, self.device)
 
     def __call__(self, chunk: pa.Table) -> Recognised:
         """Recognises what can be read, and says of the rest why it cannot."""
@@ -156,6 +147,15 @@ class Recognise:
             rule=self.rule,
             mols=readings.mols,
         )
+
+
+@lru_cache(maxsize=8)
+def _load(model: str | Path, device: str) -> SubgraphRecognizer:
+    """Once in each process, also where every job comes with a fresh copy of the settings."""
+    found = SubgraphRecognizer.load(model, device=device)
+    if found.card_.features is None:
+        raise InputError(f"{model} was not trained on molecules; use it from Python")
+    return found
 
 
 def _sound(chunk: pa.Table) -> pa.Table:

@@ -66,9 +66,14 @@ def results_schema(task: str, outputs: int, carried: Iterable[pa.Field] = ()) ->
     kinds |= {"scores": pa.list_(pa.float32()), "rationales": RATIONALES}
     fields = [pa.field(name, kind, metadata={"about": ABOUT[name]}) for name, kind in kinds.items()]
     others = list(carried)
-    for field in others:
-        if field.name in ABOUT:
-            raise InputError(
-                f"the column {field.name!r} has the name of a result; rename it, or leave it out"
-            )
+    check_carried(field.name for field in others)
     return pa.schema(fields + others)
+
+
+def check_carried(names: Iterable[str]) -> None:
+    """Refuses to carry a column through that would be taken for a result."""
+    for name in names:
+        if name in ABOUT or name == PROBLEM:
+            raise InputError(
+                f"the column {name!r} has the name of a result; rename it, or leave it out"
+            )

@@ -8,10 +8,20 @@ from concurrent.futures.process import BrokenProcessPool
 from contextlib import suppress
 from dataclasses import dataclass
 from multiprocessing import get_context
-from typing import TypeVar
+from typing import TypeVar, get_args
 
-from vgib.chem.mol import MAX_ATOMS, Mixtures, Mol, MolArrays, encode, parse, smiles_of_molblock
-from vgib.errors import InputError
+from rdkit import rdBase
+
+from vgib.chem.mol import (
+    MAX_ATOMS,
+    Mixtures,
+    Mol,
+    MolArrays,
+    encode,
+    parse_aloud,
+    smiles_of_molblock,
+)
+from vgib.errors import InputError, unknown_name
 
 logger = logging.getLogger(__name__)
 T = TypeVar("T")
@@ -34,6 +44,10 @@ class Reading:
     max_atoms: int = MAX_ATOMS
     is_molblock: bool = False
     keep_mols: bool = False
+
+    def __post_init__(self) -> None:
+        if self.mixtures not in get_args(Mixtures):
+            raise unknown_name("treatment of mixtures", self.mixtures, get_args(Mixtures))
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,18 +76,21 @@ def read(texts: Sequence[str], how: Reading) -> Readings:
     mols, smiles, kept = [], [], []
     refused: list[tuple[int, str]] = []
     notes: list[tuple[int, str]] = []
-    for position, text in enumerate(texts):
-        try:
-            source = smiles_of_molblock(text) if how.is_molblock else text
-            parsed = parse(source, mixtures=how.mixtures, max_atoms=how.max_atoms, stereo=False)
-        except InputError as error:
-            refused.append((position, str(error)))
-            continue
-        mols.append(parsed.mol)
-        smiles.append(parsed.smiles)
-        kept.append(position)
-        if parsed.note:
-            notes.append((position, parsed.note))
+    with rdBase.BlockLogs():
+        for position, text in enumerate(texts):
+            try:
+                source = smiles_of_molblock(text) if how.is_molblock else text
+                parsed = parse_aloud(
+                    source, mixtures=how.mixtures, max_atoms=how.max_atoms, stereo=False
+                )
+            except InputError as error:
+                refused.append((position, str(error)))
+                continue
+            mols.append(parsed.mol)
+            smiles.append(parsed.smiles)
+            kept.append(position)
+            if parsed.note:
+                notes.append((position, parsed.note))
     return Readings(
         encode(mols, how.features), smiles, kept, refused, notes, mols if how.keep_mols else []
     )

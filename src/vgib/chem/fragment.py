@@ -1,9 +1,10 @@
 """A set of atoms as a molecule of its own: sanitised, connected, with attachment points."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
+import numpy as np
 from rdkit import Chem, rdBase
 from rdkit.Chem import rdqueries
 
@@ -17,6 +18,12 @@ _BOND_TYPES = {
 }
 _Cut: TypeAlias = tuple[int, int, float]
 
+_PLAIN: Any = Chem.SubsetOptions()  # Any: the stubs mistype its fields
+_PLAIN.sanitize = False
+_PLAIN.copyCoordinates = False
+_PLAIN.clearComputedProps = True
+
+_NO_CENTRE = Chem.ChiralType.CHI_UNSPECIFIED
 _CENTRE = rdqueries.HasChiralTagQueryAtom()
 _ALKENE = Chem.MolFromSmarts("[C,N]=[C,N]")
 
@@ -73,16 +80,26 @@ def fragment(
         raise InputError(
             f"there is no atom {wrong}; the molecule has atoms 0 to {mol.GetNumAtoms() - 1}"
         )
-    with rdBase.BlockLogs():
-        cuts = _cuts(mol, chosen)
-        attachments = tuple((inner, outer) for inner, outer, _ in cuts)
-        try:
-            smiles, atom_map, capped_smiles = _written(mol, chosen, cuts, stereo, capped)
-        except Chem.MolSanitizeException as error:
-            return Fragment(chosen, "", "", (), attachments, False, f"not a molecule: {error}")
-        except _SeparateParts as error:
-            return Fragment(chosen, "", "", (), attachments, False, str(error))
+    cuts = _cuts(mol, chosen)
+    attachments = tuple((inner, outer) for inner, outer, _ in cuts)
+    try:
+        smiles, atom_map, capped_smiles = _written(mol, chosen, cuts, stereo, capped)
+    except Chem.MolSanitizeException as error:
+        return Fragment(chosen, "", "", (), attachments, False, f"not a molecule: {error}")
+    except _SeparateParts as error:
+        return Fragment(chosen, "", "", (), attachments, False, str(error))
     return Fragment(chosen, smiles, capped_smiles, atom_map, attachments)
+
+
+def clean_fragment(mol: Mol, chosen: tuple[int, ...], cuts: Sequence[tuple[int, int]]) -> str:
+    """The SMILES of connected atoms with ``*`` at each cut, where only clean cuts were made.
+
+    What :func:`fragment` gives as ``smiles``, for one who knows the cuts already: single bonds
+    outside rings, as (chosen atom, atom left out).
+    """
+    part, _ = _opened(mol, chosen, cuts)
+    _clean_stereo(part)
+    return str(Chem.MolToSmiles(part))
 
 
 class _SeparateParts(Exception):
@@ -93,37 +110,58 @@ def _written(
     mol: Mol, chosen: tuple[int, ...], cuts: list[_Cut], stereo: bool, capped: bool
 ) -> tuple[str, tuple[int, ...], str]:
     """The open SMILES, its atom map, and the capped SMILES."""
-    is_clean = _is_clean(mol, cuts)
-    if not is_clean:
-        mol = Chem.Mol(mol)
-        Chem.Kekulize(mol, clearAromaticFlags=True)
-        cuts = _cuts(mol, chosen, force=True)
-    part = _part(mol, chosen, cuts, is_clean, stereo, is_open=True)
+    if not _is_clean(mol, cuts):
+        with rdBase.BlockLogs():  # only here is there something to complain about
+            return _written_anew(mol, chosen, stereo, capped)
+    part, origin = _opened(mol, chosen, [(inner, outer) for inner, outer, _ in cuts])
+    if stereo:
+        _clean_stereo(part)
+    smiles, atom_map = _read_off(part, origin, stereo)
+    if not capped or not cuts:
+        return smiles, atom_map, smiles if capped else ""
+    closed = _closed(part, chosen, origin, cuts)
+    if stereo:
+        _clean_stereo(closed)
+    return smiles, atom_map, Chem.MolToSmiles(closed, isomericSmiles=stereo)
+
+
+def _written_anew(
+    mol: Mol, chosen: tuple[int, ...], stereo: bool, capped: bool
+) -> tuple[str, tuple[int, ...], str]:
+    """The same where a ring or a multiple bond is cut: what is left is perceived anew."""
+    mol = Chem.Mol(mol)
+    Chem.Kekulize(mol, clearAromaticFlags=True)
+    cuts = _cuts(mol, chosen, force=True)
+    smiles, atom_map = _read_off(
+        _perceived(_with_dummies(mol, chosen, cuts), stereo), [*chosen, *[-1] * len(cuts)], stereo
+    )
+    if not capped or not cuts:
+        return smiles, atom_map, smiles if capped else ""
+    closed = Chem.RWMol(Chem.CopyMolSubset(mol, chosen, _PLAIN))
+    _fill(closed, chosen, cuts)
+    return smiles, atom_map, Chem.MolToSmiles(_perceived(closed, stereo), isomericSmiles=stereo)
+
+
+def _read_off(part: Mol, origin: list[int], stereo: bool) -> tuple[str, tuple[int, ...]]:
+    """The SMILES of a part, and the atom of the parent for each of its atoms."""
     count = len(Chem.GetMolFrags(part))
     if count > 1:
         raise _SeparateParts(f"the atoms form {count} separate parts; choose one of them")
     smiles = Chem.MolToSmiles(part, isomericSmiles=stereo)
     order = part.GetProp("_smilesAtomOutputOrder").strip("[],").split(",")
-    atom_map = tuple(chosen[index] if index < len(chosen) else -1 for index in map(int, order))
-    if not capped or not cuts:
-        return smiles, atom_map, smiles if capped else ""
-    if is_clean:
-        _close(part, chosen, cuts, stereo)
-    else:
-        part = _part(mol, chosen, cuts, is_clean, stereo, is_open=False)
-    return smiles, atom_map, Chem.MolToSmiles(part, isomericSmiles=stereo)
+    return smiles, tuple(origin[int(place)] for place in order)
 
 
 def _cuts(mol: Mol, chosen: tuple[int, ...], force: bool = False) -> list[_Cut]:
     """The bonds that leave the set: (chosen atom, atom left out, bond order)."""
-    orders = Chem.GetAdjacencyMatrix(mol, useBO=True, force=force).tolist()
-    outside = sorted(set(range(len(orders))).difference(chosen))
-    return [
-        (inner, outer, orders[inner][outer])
-        for inner in chosen
-        for outer in outside
-        if orders[inner][outer]
-    ]
+    orders = Chem.GetAdjacencyMatrix(mol, useBO=True, force=force)
+    inside = np.array(chosen)
+    leaving = orders[inside]
+    leaving[:, inside] = 0
+    rows, columns = leaving.nonzero()
+    return list(
+        zip(inside[rows].tolist(), columns.tolist(), leaving[rows, columns].tolist(), strict=True)
+    )
 
 
 def _is_clean(mol: Mol, cuts: list[_Cut]) -> bool:
@@ -134,48 +172,72 @@ def _is_clean(mol: Mol, cuts: list[_Cut]) -> bool:
     )
 
 
-def _part(
-    mol: Mol,
-    chosen: tuple[int, ...],
-    cuts: list[_Cut],
-    is_clean: bool,
-    stereo: bool,
-    is_open: bool,
-) -> Mol:
-    """The chosen atoms, then, if the part is open, a dummy atom for each cut."""
-    part = Chem.RWMol(mol)
+def _opened(
+    mol: Mol, chosen: tuple[int, ...], cuts: Sequence[tuple[int, int]]
+) -> tuple[Mol, list[int]]:
+    """The chosen atoms with a dummy for each clean cut, and each atom's number in the parent or -1.
+
+    The atoms across the cuts are copied along and made dummies in place: so the rings of the parent
+    stay known, and nothing has to be perceived anew.
+    """
+    outside = {outer for _, outer in cuts}
+    atoms = sorted(outside.union(chosen))
+    part = Chem.CopyMolSubset(mol, atoms, _PLAIN)
+    for inner, outer in cuts:
+        dummy = part.GetAtomWithIdx(atoms.index(outer))
+        if dummy.GetDegree() > 1:  # the chosen atoms are not connected: let RDKit say how
+            part = _with_dummies(mol, chosen, [(*cut, 1.0) for cut in cuts])
+            part.UpdatePropertyCache()
+            return part, [*chosen, *[-1] * len(cuts)]
+        dummy.SetAtomicNum(0)
+        dummy.SetIsAromatic(False)
+        dummy.SetNoImplicit(True)
+        for reset in (dummy.SetFormalCharge, dummy.SetNumExplicitHs, dummy.SetIsotope):
+            reset(0)
+        dummy.SetNumRadicalElectrons(0)
+        dummy.SetAtomMapNum(0)
+        dummy.SetChiralTag(_NO_CENTRE)
+        part.GetAtomWithIdx(atoms.index(inner)).SetChiralTag(_NO_CENTRE)
+    part.UpdatePropertyCache()
+    return part, [-1 if atom in outside else atom for atom in atoms]
+
+
+def _closed(part: Mol, chosen: tuple[int, ...], origin: list[int], cuts: list[_Cut]) -> Mol:
+    """An open part with its dummies replaced by hydrogen."""
+    closed = Chem.RWMol(part)
+    closed.BeginBatchEdit()
+    for place, atom in enumerate(origin):
+        if atom < 0:
+            closed.RemoveAtom(place)
+    closed.CommitBatchEdit()
+    _fill(closed, chosen, cuts)
+    closed.UpdatePropertyCache()
+    return closed
+
+
+def _with_dummies(mol: Mol, chosen: tuple[int, ...], cuts: list[_Cut]) -> Mol:
+    """The chosen atoms, then a dummy atom for each cut."""
+    part = Chem.RWMol(Chem.CopyMolSubset(mol, chosen, _PLAIN))
     for inner, _, order in cuts:
-        atom = part.GetAtomWithIdx(inner)
-        atom.SetChiralTag(Chem.ChiralType.CHI_UNSPECIFIED)
-        if is_open:
-            part.AddBond(inner, part.AddAtom(Chem.Atom(0)), _BOND_TYPES[int(order)])
-        else:
-            atom.SetNumExplicitHs(atom.GetNumExplicitHs() + int(order))
-    part.BeginBatchEdit()
-    for outer in set(range(mol.GetNumAtoms())).difference(chosen):
-        part.RemoveAtom(outer)
-    part.CommitBatchEdit()
-    if is_clean:
-        part.UpdatePropertyCache()  # rings that were left whole stay what they were
-    else:
-        Chem.SanitizeMol(part)
-    if stereo:
-        _clean_stereo(part)
+        place = chosen.index(inner)
+        part.GetAtomWithIdx(place).SetChiralTag(_NO_CENTRE)
+        part.AddBond(place, part.AddAtom(Chem.Atom(0)), _BOND_TYPES[int(order)])
     return part
 
 
-def _close(part: Mol, chosen: tuple[int, ...], cuts: list[_Cut], stereo: bool) -> None:
-    """Replaces the dummy atoms of an open part, which come last, by hydrogen."""
-    part.BeginBatchEdit()
-    for dummy in range(len(chosen), part.GetNumAtoms()):
-        part.RemoveAtom(dummy)
-    part.CommitBatchEdit()
+def _fill(part: Mol, chosen: tuple[int, ...], cuts: list[_Cut]) -> None:
+    """Gives the chosen atoms hydrogen for what was cut."""
     for inner, _, order in cuts:
         atom = part.GetAtomWithIdx(chosen.index(inner))
+        atom.SetChiralTag(_NO_CENTRE)
         atom.SetNumExplicitHs(atom.GetNumExplicitHs() + int(order))
-    part.UpdatePropertyCache()
+
+
+def _perceived(part: Mol, stereo: bool) -> Mol:
+    Chem.SanitizeMol(part)
     if stereo:
         _clean_stereo(part)
+    return part
 
 
 def _clean_stereo(part: Mol) -> None:

@@ -14,6 +14,10 @@ Column: TypeAlias = str | int
 """A column by its name or its position from 0."""
 
 SMILES_NAMES = ("smiles", "canonicalsmiles", "isomericsmiles", "smilesstring", "smi", "structure")
+ID_NAMES = (
+    *("id", "name", "title", "compoundid", "compoundname", "compound", "moleculeid"),
+    *("moleculename", "molecule", "moleculechemblid", "chemblid", "zincid", "cas"),
+)
 SAMPLE = 50
 """How many rows are looked at to find the SMILES column by content."""
 
@@ -45,6 +49,16 @@ def structure_column(table: Table, asked: Column | None) -> tuple[str, Iterator[
     listed = ", ".join(map(repr, found or table.columns))
     what = "several columns may hold the SMILES" if found else "no column holds SMILES"
     raise InputError(f"{table.name}: {what}; name one with smiles_column. Columns: {listed}")
+
+
+def id_column(table: Table, asked: Column | None) -> str | None:
+    """The column of names: the one asked for, else the first that is called like one, else none."""
+    if asked is not None:
+        return named_column(table, asked)
+    if table.columns is None:
+        return "name" if table.format == "sdf" else "1"
+    plain = {re.sub("[^a-z]", "", column.lower()): column for column in reversed(table.columns)}
+    return next((plain[name] for name in ID_NAMES if name in plain), None)
 
 
 def _refuse_data_as_header(table: Table, columns: list[str]) -> None:

@@ -19,7 +19,7 @@ from vgib.chem.mol import MAX_ATOMS, Mixtures, Mol
 from vgib.chem.vocabulary import capped_codes, vocabulary
 from vgib.data.headers import Column, named_column, structure_column
 from vgib.data.packed import PackedGraphs
-from vgib.data.records import MOLBLOCK, Format, Record, open_table
+from vgib.data.records import MOLBLOCK, Format, Record, Source, open_table
 from vgib.errors import InputError
 
 if TYPE_CHECKING:
@@ -126,7 +126,7 @@ def from_smiles(
 
 
 def read_molecules(
-    source: str | Path | Iterable[str],
+    source: Source,
     *,
     smiles_column: Column | None = None,
     target: Column | Sequence[Column] | None = None,
@@ -175,7 +175,7 @@ def read_molecules(
 
 
 def iter_molecules(
-    source: str | Path | Iterable[str],
+    source: Source,
     *,
     smiles_column: Column | None = None,
     target: Column | Sequence[Column] | None = None,

@@ -2,15 +2,21 @@
 
 import csv
 import gzip
+import io
+import shutil
+import tempfile
 import zlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import IO, Any, Literal, NamedTuple, get_args
+from typing import IO, Any, Literal, NamedTuple, TypeAlias, get_args
 
 from vgib.errors import FileFormatError, InputError, unknown_name
 
-Format = Literal["smi", "csv", "tsv", "sdf"]
+Source: TypeAlias = str | Path | io.BufferedIOBase | Iterable[str]
+"""A path, an open file such as standard input, or lines."""
+
+Format = Literal["smi", "csv", "tsv", "sdf", "parquet"]
 SUFFIXES: dict[str, Format] = {
     ".smi": "smi",
     ".smiles": "smi",
@@ -21,7 +27,11 @@ SUFFIXES: dict[str, Format] = {
     ".tab": "tsv",
     ".sdf": "sdf",
     ".sd": "sdf",
+    ".parquet": "parquet",
+    ".pq": "parquet",
 }
+ROWS_AT_ONCE = 4096
+"""Of a Parquet file, whose row groups may be too large for the memory."""
 
 
 class Record(NamedTuple):
@@ -37,12 +47,21 @@ class Record(NamedTuple):
 
 
 class Table(NamedTuple):
-    """The records of a source, its columns (``None`` where records differ) and how it is called."""
+    """The records of a source.
+
+    Attributes:
+        name: How the source is called.
+        format: Its kind.
+        columns: Their names; ``None`` where records differ.
+        records: One after the other.
+        share: How much of the source has been read, from 0 to 1; ``None`` where nobody knows.
+    """
 
     name: str
     format: Format
     columns: list[str] | None
     records: Iterator[Record]
+    share: Callable[[], float | None]
 
 
 MOLBLOCK = "mol block"
@@ -51,7 +70,7 @@ MOLBLOCK = "mol block"
 
 @contextmanager
 def open_table(
-    source: str | Path | Iterable[str], *, format: Format | None = None, encoding: str = "utf-8"
+    source: Source, *, format: Format | None = None, encoding: str = "utf-8"
 ) -> Iterator[Table]:
     """Opens a file, plain or gzipped, or takes lines as they come (then ``.smi`` by default).
 
@@ -61,17 +80,72 @@ def open_table(
     """
     if format is not None and format not in get_args(Format):
         raise unknown_name("molecule format", format, get_args(Format))
-    if not isinstance(source, str | Path):
-        yield _table("the given lines", iter(source), format or "smi")
-        return
-    path = Path(source)
-    chosen = format or _format_of(path)
+    if isinstance(source, str | Path):
+        path = Path(source)
+        chosen = format or _format_of(path)
+        try:
+            raw = path.open("rb")
+        except OSError as error:
+            raise InputError(
+                f"cannot read {str(path)!r}: {error.strerror}; check the path"
+            ) from error
+        with raw:
+            yield _opened(raw, str(path), chosen, encoding, path.stat().st_size)
+    elif isinstance(source, io.BufferedIOBase):
+        yield _opened(source, "standard input", format or "smi", encoding, None)
+    else:
+        yield _table("the given lines", iter(source), format or "smi", lambda: None)
+
+
+def _opened(
+    raw: io.BufferedIOBase, name: str, format: Format, encoding: str, size: int | None
+) -> Table:
+    """The table of a file, gzipped or not; ``size`` is that of the file as it lies there."""
+    source = raw if isinstance(raw, io.BufferedReader) else io.BufferedReader(raw)
+    is_gzip = source.peek(2)[:2] == b"\x1f\x8b"
+    handle: IO[bytes] = gzip.GzipFile(fileobj=source) if is_gzip else source  # type: ignore[assignment]
+
+    def share() -> float | None:
+        return min(1.0, source.tell() / size) if size else None
+
+    if format == "parquet":
+        return _parquet(handle, name, is_gzip)
+    return _table(name, _lines(handle, name, encoding), format, share)
+
+
+def _parquet(handle: IO[bytes], name: str, is_gzip: bool) -> Table:
+    import pyarrow as pa  # slow to import and needed here only
+    import pyarrow.parquet as pq
+
     try:
-        handle = _open(path)
-    except OSError as error:
-        raise InputError(f"cannot read {str(path)!r}: {error.strerror}; check the path") from error
-    with handle:
-        yield _table(str(path), _lines(handle, str(path), encoding), chosen)
+        if is_gzip or not handle.seekable():  # the table of contents stands at the end
+            copy = tempfile.TemporaryFile()  # noqa: SIM115  # goes with the last reference to it
+            shutil.copyfileobj(handle, copy)
+            handle = copy
+        file = pq.ParquetFile(handle)
+    except _DAMAGED as error:
+        raise FileFormatError(
+            f"{name}: the gzip file is damaged ({error}); fetch it again"
+        ) from error
+    except (pa.ArrowException, OSError) as error:
+        raise FileFormatError(
+            f"{name} is no whole Parquet file ({error}); write it again"
+        ) from error
+    columns = list(file.schema_arrow.names)
+    rows = file.metadata.num_rows
+    if not rows:
+        raise InputError(f"{name}: the file is empty; expected one molecule a row")
+    seen = 0
+
+    def records() -> Iterator[Record]:
+        nonlocal seen
+        for batch in file.iter_batches(ROWS_AT_ONCE):
+            for fields in batch.to_pylist():
+                seen += 1
+                known = {key: str(cell) for key, cell in fields.items() if cell is not None}
+                yield Record(seen, known)
+
+    return Table(name, "parquet", columns, records(), lambda: seen / rows)
 
 
 def _format_of(path: Path) -> Format:
@@ -80,14 +154,11 @@ def _format_of(path: Path) -> Format:
         return SUFFIXES[suffixes[-1]]
     raise InputError(
         f"{str(path)!r} has no known ending; expected {', '.join(SUFFIXES)} (each also with .gz), "
-        "or say format='smi', 'csv', 'tsv' or 'sdf'"
+        "or say format='smi', 'csv', 'tsv', 'sdf' or 'parquet'"
     )
 
 
-def _open(path: Path) -> gzip.GzipFile | IO[bytes]:
-    with path.open("rb") as handle:
-        is_gzip = handle.read(2) == b"\x1f\x8b"
-    return gzip.open(path) if is_gzip else path.open("rb")
+_DAMAGED = (EOFError, gzip.BadGzipFile, zlib.error)
 
 
 def _lines(handle: Iterable[bytes], name: str, encoding: str) -> Iterator[str]:
@@ -107,13 +178,15 @@ def _lines(handle: Iterable[bytes], name: str, encoding: str) -> Iterator[str]:
             f"{name}, line {number}: not {encoding} text ({error.reason}); save the file as UTF-8 "
             "or pass its encoding, for instance encoding='latin-1'"
         ) from error
-    except (EOFError, gzip.BadGzipFile, zlib.error) as error:
+    except _DAMAGED as error:
         raise FileFormatError(
             f"{name}: the gzip file is damaged after line {number} ({error}); fetch it again"
         ) from error
 
 
-def _table(name: str, lines: Iterator[str], format: Format) -> Table:
+def _table(
+    name: str, lines: Iterator[str], format: Format, share: Callable[[], float | None]
+) -> Table:
     skipped = 0
     first = next(lines, None)
     while first is not None and not first.strip() and format != "sdf":
@@ -122,17 +195,17 @@ def _table(name: str, lines: Iterator[str], format: Format) -> Table:
     if first is None:
         raise InputError(f"{name}: the file is empty; expected one molecule a line")
     if format == "sdf":
-        return Table(name, format, None, _sdf(first, lines))
+        return Table(name, format, None, _sdf(first, lines), share)
     if format == "smi" and not _is_csv_header(first):
         header = first.split()
         if header[0].lower() in {"smiles", "canonical_smiles"}:
             columns = _distinct(header, name, skipped + 1)
-            return Table(name, format, columns, _fields(columns, lines, skipped + 2))
-        return Table(name, format, None, _positions(first, lines, skipped + 1))
+            return Table(name, format, columns, _fields(columns, lines, skipped + 2), share)
+        return Table(name, format, None, _positions(first, lines, skipped + 1), share)
     delimiter = "\t" if format == "tsv" else max(",;\t", key=first.count)
     reader = csv.reader(_chain(first, lines), delimiter=delimiter, strict=True)
     columns = _distinct([cell.strip() for cell in _next(reader, name)], name, skipped + 1)
-    return Table(name, "csv", columns, _cells(reader, columns, name, skipped))
+    return Table(name, "csv", columns, _cells(reader, columns, name, skipped), share)
 
 
 def _is_csv_header(line: str) -> bool:

@@ -50,8 +50,17 @@ def to_svg(shapes: Sequence[Shape]) -> str:
     return "\n".join(_element(shape) for shape in shapes)
 
 
+def as_hex(colour: Colour) -> str:
+    """As SVG and CSS write it.
+
+    >>> as_hex((1.0, 0.5, 0.0))
+    '#ff8000'
+    """
+    return "#" + "".join(f"{round(255 * part):02x}" for part in colour)
+
+
 def _element(shape: Shape) -> str:
-    paint = "#" + "".join(f"{round(255 * part):02x}" for part in shape.colour)
+    paint = as_hex(shape.colour)
     if isinstance(shape, Disc):
         x, y = shape.centre
         return f"<circle cx='{x:.1f}' cy='{y:.1f}' r='{shape.radius:.1f}' fill='{paint}'/>"

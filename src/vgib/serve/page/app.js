@@ -1,0 +1,447 @@
+// The view of one molecule: what was answered is kept, and every control only shows it differently.
+
+import * as api from "/page/api.js";
+import * as chart from "/page/chart.js";
+import { setUpBoard } from "/page/board.js";
+import { $, announce, h, like, number, percent, plural, show, table } from "/page/dom.js";
+import { save, saveCsv, saveJson, svgPng, svgText } from "/page/files.js";
+import { focusAtom, molecule } from "/page/picture.js";
+import { setUpTable } from "/page/table.js";
+import { setUpTheme } from "/page/theme.js";
+
+const QUICK = ["occlusion", "ig", "gradcam"]; // chosen at first
+const EXAMPLE = "CC(=O)Nc1ccc(O)cc1";
+
+const state = {
+  models: [],
+  methods: [],
+  found: null, // the answer of /inspect
+  step: 0, // which size
+  rank: 0, // which part of that size
+  own: null, // the atoms that the user keeps, a Set, instead of a recognised part
+  ownAnswer: null, // the answer of /whatif
+  compared: new Map(), // method -> answer of /explain, or an Error, or null while it is awaited
+  asking: null, // aborts the request under way
+};
+
+const model = () => state.models.find((one) => one.name === $("model").value);
+const size = () => state.found.sizes[state.step];
+const part = () => size().parts[state.rank] ?? size().parts[0];
+const kept = () => state.own ?? new Set(part().atoms);
+const isProbability = () => state.found.quantity.startsWith("probability");
+const told = (value) => (isProbability() ? `${(100 * value).toFixed(1)} %` : like(value, state.found.value));
+const unit = () => (isProbability() ? ` ${state.found.quantity}` : model()?.unit && !model().unit.startsWith("none") ? ` ${model().unit}` : "");
+
+// ---- asking ----------------------------------------------------------------------------------
+
+function complain(message) {
+  $("problem").textContent = message;
+  show($("problem"), Boolean(message));
+}
+
+/** Asks about a molecule; `view` is what a link wants to see of it. */
+async function recognise(view = {}) {
+  const smiles = $("smiles").value.trim();
+  complain("");
+  if (!smiles) {
+    complain("Give a molecule first: paste its SMILES, or pick one of the examples.");
+    $("smiles").focus();
+    return;
+  }
+  state.asking?.abort();
+  const asking = (state.asking = new AbortController());
+  document.body.setAttribute("aria-busy", "true");
+  announce("Recognising");
+  try {
+    const asked = { molecule: smiles, model: $("model").value, rule: $("rule").value };
+    state.found = await api.post("/inspect", asked, asking.signal);
+  } catch (error) {
+    if (error.name === "AbortError") return;
+    show($("result"), false);
+    complain(error.message);
+    announce("");
+    return;
+  } finally {
+    if (state.asking === asking) document.body.removeAttribute("aria-busy");
+  }
+  state.compared.clear();
+  state.own = state.ownAnswer = null;
+  state.step = nearestStep(view.size ?? firstSize());
+  state.rank = Math.min(view.rank ?? 0, size().parts.length - 1);
+  if (view.atoms?.length) state.own = new Set(view.atoms.filter((atom) => atom < state.found.scores.length));
+  render();
+  show($("result"), true);
+  announce(`Predicted ${told(state.found.value)}${unit()}; the part has ${plural(kept().size, "atom")}`);
+  if (state.own) await askWhatIf();
+  if (view.methods?.length) {
+    for (const box of $("boxes").querySelectorAll("input")) box.checked = view.methods.includes(box.value);
+    await compare();
+  }
+}
+
+/** The recognised size; where that is the whole molecule, half of it, which says more. */
+function firstSize() {
+  const all = state.found.scores.length;
+  return state.found.chosen < all ? state.found.chosen : all / 2;
+}
+
+function nearestStep(atoms) {
+  const far = state.found.sizes.map((one) => Math.abs(one.atoms - atoms));
+  return far.indexOf(Math.min(...far));
+}
+
+async function askWhatIf() {
+  const own = state.own;
+  try {
+    const asked = { molecule: state.found.smiles, model: state.found.model, atoms: [...own].sort((a, b) => a - b) };
+    const answer = await api.post("/whatif", asked);
+    if (state.own !== own) return; // changed meanwhile
+    state.ownAnswer = answer;
+    complain("");
+    renderPart();
+    renderChart();
+    announce(`${plural(own.size, "atom")} kept: ${told(answer.value)}${unit()}`);
+  } catch (error) {
+    if (state.own === own) complain(error.message);
+  }
+}
+
+function toggle(atom) {
+  const own = new Set(kept());
+  if (own.has(atom)) own.delete(atom);
+  else own.add(atom);
+  if (!own.size) {
+    announce("At least one atom must be kept");
+    return;
+  }
+  state.own = own;
+  state.ownAnswer = null;
+  renderPicture();
+  focusAtom($("picture").firstChild, atom);
+  renderPart();
+  remember();
+  askWhatIf();
+}
+
+async function compare() {
+  const chosen = [...$("boxes").querySelectorAll("input:checked")].map((box) => box.value);
+  for (const method of state.compared.keys()) if (!chosen.includes(method)) state.compared.delete(method);
+  const found = state.found;
+  const missing = chosen.filter((method) => !(state.compared.get(method)?.scores));
+  for (const method of missing) state.compared.set(method, null);
+  renderCompared();
+  remember();
+  for (const method of missing) {
+    let answer;
+    try {
+      const asked = { molecule: found.smiles, model: found.model, rule: $("rule").value, method, n: 1 };
+      answer = await api.post("/explain", asked);
+    } catch (error) {
+      answer = error;
+    }
+    if (state.found !== found) return;
+    if (state.compared.has(method)) state.compared.set(method, answer);
+    renderCompared();
+  }
+}
+
+// ---- showing ---------------------------------------------------------------------------------
+
+function render() {
+  renderPrediction();
+  renderPicture();
+  renderPart();
+  renderChart();
+  renderCompared();
+  remember();
+}
+
+function renderPrediction() {
+  const { found } = state;
+  const many = found.members.length > 1;
+  $("value").textContent = `${told(found.value)}`;
+  $("spread").textContent = `${many ? `± ${told(found.spread)}` : ""}${unit()}`;
+  const label = model()?.task === "classification" ? `Predicted class: ${found.prediction}. ` : "";
+  $("members-told").textContent = many
+    ? `${label}Mean and standard deviation of ${found.members.length} models that differ in their seed alone.`
+    : `${label}One model; how far it can be trusted is not known.`;
+  $("members").replaceChildren(many ? chart.members(found.members, found.value, told) : "");
+  $("note").textContent = found.note ?? "";
+  show($("note"), Boolean(found.note));
+  $("scale").style.background = `linear-gradient(90deg, ${found.scale.join(", ")})`;
+}
+
+function renderPicture() {
+  const { found } = state;
+  const label = `${found.smiles}: ${kept().size} of ${found.scores.length} atoms kept. Each atom is a button.`;
+  const view = { sketch: found.sketch, scale: found.scale, scores: found.scores, kept: kept(), label, onToggle: toggle };
+  $("picture").replaceChildren(molecule(view));
+}
+
+function renderPart() {
+  const { found, own, ownAnswer } = state;
+  const shown = own ? ownAnswer : part();
+  $("part-title").textContent = own ? "Your part alone" : "The part alone";
+  show($("reset"), Boolean(own));
+  $("part-value").textContent = shown ? told(shown.value) : "…";
+  const many = found.members.length > 1;
+  $("part-spread").textContent = shown && many ? `± ${told(shown.spread)}` : "";
+  $("part-smiles").textContent = shown?.smiles ?? "";
+  $("part-told").textContent = own ? ownTold(ownAnswer) : partTold();
+  $("size").max = found.sizes.length - 1;
+  $("size").value = state.step;
+  const share = `${size().atoms} of ${found.scores.length} atoms (${percent(size().atoms / found.scores.length)})`;
+  $("size").setAttribute("aria-valuetext", share);
+  $("size-told").textContent = own ? `${own.size} of ${found.scores.length} atoms` : share;
+  $("ranks").replaceChildren(...(size().parts.length > 1 ? size().parts.map(rankButton) : []));
+}
+
+function rankButton(one, rank) {
+  const isIt = !state.own && rank === state.rank;
+  return h(
+    "button",
+    { type: "button", class: "quiet small", "aria-pressed": isIt, title: one.smiles, onclick: () => pick(state.step, rank) },
+    ["Best", "Second", "Third", "Fourth", "Fifth"][rank],
+  );
+}
+
+function partTold() {
+  const [low, middle, high] = size().random;
+  const whole = state.found.value;
+  if (size().atoms === state.found.scores.length) {
+    return "This is the whole molecule. Move the slider to a smaller part.";
+  }
+  const steady = size().stability;
+  const trust = steady == null ? "" : ` Over the seeds, chosen atoms agree to ${percent(steady)}.`;
+  const wide = state.found.chosen === state.found.scores.length ? "Every part scores one half or more, so the rule alone would keep the whole molecule. " : "";
+  return `${wide}${told(Math.abs(part().value - whole))} away from the whole molecule. Random parts of this size: ` +
+    `${told(Math.abs(middle - whole))} away in the middle, ${told(low)} to ${told(high)} nine times of ten.${trust}`;
+}
+
+function ownTold(answer) {
+  if (!answer) return "";
+  const change = answer.value - state.found.value;
+  const sign = change < 0 ? "−" : "+";
+  const reason = answer.reason ? ` Note: ${answer.reason}; the model reads them as they are.` : "";
+  return `${sign}${told(Math.abs(change))} against the whole molecule.${reason}`;
+}
+
+function renderChart() {
+  const { found, own, ownAnswer } = state;
+  const at = own ? own.size : size().atoms;
+  const value = own ? ownAnswer?.value ?? NaN : part().value;
+  $("chart").replaceChildren(
+    chart.sizes({ room: $("chart").clientWidth, sizes: found.sizes, whole: found.value, at, value, quantity: found.quantity, onPick: (step) => pick(step, 0) }),
+  );
+  const columns = [
+    ["Atoms", (one) => String(one.atoms), true],
+    ["Part", (one) => h("code", {}, one.parts[0].smiles), false],
+    ["Score", (one) => number(one.parts[0].score), true],
+    ["From the part", (one) => told(one.parts[0].value), true],
+    ["Random, 5 %", (one) => told(one.random[0]), true],
+    ["50 %", (one) => told(one.random[1]), true],
+    ["95 %", (one) => told(one.random[2]), true],
+    ["Stability", (one) => (one.stability == null ? "–" : percent(one.stability)), true],
+  ];
+  $("sizes-table").replaceChildren(table(columns, found.sizes, "The best part of each size, and random parts of that size"));
+}
+
+function renderCompared() {
+  const { found } = state;
+  if (!state.compared.size) {
+    $("compared").replaceChildren();
+    return;
+  }
+  const own = { name: `${found.model}, its own scores`, scores: found.scores, sizes: found.sizes };
+  const others = [...state.compared].map(([name, answer]) => ({ name, ...(answer instanceof Error ? { problem: answer.message } : answer) }));
+  $("compared").replaceChildren(...[own, ...others].map(comparedCard));
+}
+
+function comparedCard({ name, scores, sizes, problem }) {
+  if (!scores) {
+    return h("figure", {}, h("figcaption", {}, h("b", {}, name), h("br"), problem ?? "computing …"));
+  }
+  const wanted = kept().size;
+  const best = sizes.reduce((one, other) => (Math.abs(other.atoms - wanted) < Math.abs(one.atoms - wanted) ? other : one));
+  const chosen = new Set(best.parts[0].atoms);
+  const label = `Scores by ${name}; ${chosen.size} atoms outlined`;
+  const view = { sketch: state.found.sketch, scale: state.found.scale, scores, kept: chosen, label };
+  const far = Math.abs(best.parts[0].value - state.found.value);
+  return h(
+    "figure",
+    {},
+    h("div", { class: "paper" }, molecule(view)),
+    h("figcaption", {}, h("b", {}, name), h("br"), `${told(best.parts[0].value)} from its ${plural(best.atoms, "atom")}, ${told(far)} from the whole`,
+      h("br"), h("code", {}, best.parts[0].smiles)),
+  );
+}
+
+function pick(step, rank) {
+  state.step = step;
+  state.rank = rank;
+  state.own = state.ownAnswer = null;
+  complain("");
+  renderPicture();
+  renderPart();
+  renderChart();
+  renderCompared();
+  remember();
+}
+
+// ---- links -----------------------------------------------------------------------------------
+
+function remember() {
+  const { found } = state;
+  const view = new URLSearchParams({ view: "molecule", model: found.model, smiles: found.smiles, rule: $("rule").value });
+  if (state.own) view.set("atoms", [...state.own].sort((a, b) => a - b).join("."));
+  else {
+    view.set("size", size().atoms);
+    if (state.rank) view.set("rank", state.rank);
+  }
+  if (state.compared.size) view.set("methods", [...state.compared.keys()].join("."));
+  history.replaceState(null, "", `#${view}`);
+}
+
+const list = (text) => (text ? text.split(".").filter(Boolean) : []);
+
+async function restore() {
+  const view = new URLSearchParams(location.hash.slice(1));
+  const isTable = view.get("view") === "table";
+  show($("molecule-view"), !isTable);
+  show($("table-view"), isTable);
+  $("to-molecule").toggleAttribute("aria-current", !isTable);
+  $("to-table").toggleAttribute("aria-current", isTable);
+  if (isTable || (state.found && !view.get("smiles"))) return;
+  if (state.models.some((one) => one.name === view.get("model"))) $("model").value = view.get("model");
+  if ([...$("rule").options].some((one) => one.value === view.get("rule"))) $("rule").value = view.get("rule");
+  describeModel();
+  $("smiles").value = view.get("smiles") ?? EXAMPLE;
+  const whole = (name) => (/^\d+$/.test(view.get(name) ?? "") ? Number(view.get(name)) : undefined);
+  await recognise({
+    size: whole("size"),
+    rank: whole("rank"),
+    atoms: list(view.get("atoms")).map(Number).filter(Number.isInteger),
+    methods: list(view.get("methods")),
+  });
+}
+
+// ---- set-up ----------------------------------------------------------------------------------
+
+function describeModel() {
+  const one = model();
+  if (!one) return;
+  const metric = one.metrics[one.headline];
+  const quality = metric && Number.isFinite(metric.value) ? ` On held-out molecules, ${one.headline.replaceAll("_", " ")}: ${number(metric.value)}.` : "";
+  const seeds = one.members > 1 ? ` ${one.members} seeds.` : "";
+  const summary = (one.summary || "A model of one's own").replace(/[.\s]*$/, ".");
+  $("about-model").textContent = `${summary}${quality}${seeds} Licence: ${one.licence.replace(/\.$/, "")}.`;
+}
+
+function setUpMethods() {
+  const checks = (learns) =>
+    state.methods.filter((one) => one.learns === learns).map(({ name, about }) =>
+      h("label", { title: about }, h("input", { type: "checkbox", value: name, checked: QUICK.includes(name) }), ` ${name}`));
+  $("methods").replaceChildren(...checks(false));
+  $("learners").replaceChildren(...checks(true));
+}
+
+function setUpSaving() {
+  const picture = () => $("picture").firstChild;
+  const columns = [
+    ["atom", (atom) => atom],
+    ["element", (atom) => state.found.sketch.symbols[atom]],
+    ["score", (atom) => state.found.scores[atom]],
+    ["kept", (atom) => (kept().has(atom) ? 1 : 0)],
+  ];
+  const parts = [
+    ["atoms", (row) => row.size.atoms],
+    ["rank", (row) => row.rank + 1],
+    ["fragment", (row) => row.part.smiles],
+    ["atom_numbers", (row) => row.part.atoms],
+    ["score", (row) => row.part.score],
+    ["value", (row) => row.part.value],
+    ["spread", (row) => row.part.spread],
+    ["random_low", (row) => row.size.random[0]],
+    ["random_middle", (row) => row.size.random[1]],
+    ["random_high", (row) => row.size.random[2]],
+    ["stability", (row) => row.size.stability],
+  ];
+  const everything = () => ({
+    ...state.found,
+    whatif: state.ownAnswer,
+    methods: [...state.compared.values()].filter((answer) => answer?.scores),
+    link: location.href,
+  });
+  $("save-svg").addEventListener("click", () => save("molecule.svg", svgText(picture()), "image/svg+xml"));
+  $("save-png").addEventListener("click", async () => save("molecule.png", await svgPng(picture())));
+  $("save-csv").addEventListener("click", () => saveCsv("atoms.csv", columns, [...state.found.scores.keys()]));
+  $("save-sizes").addEventListener("click", () =>
+    saveCsv("parts.csv", parts, state.found.sizes.flatMap((one) => one.parts.map((each, rank) => ({ size: one, part: each, rank })))));
+  $("save-json").addEventListener("click", () => saveJson("recognition.json", everything()));
+  $("copy-link").addEventListener("click", async () => {
+    try {
+      await navigator.clipboard.writeText(location.href);
+      $("copy-link").textContent = "Copied";
+    } catch {
+      $("copy-link").textContent = "The address of this page is the link";
+    }
+    announce($("copy-link").textContent);
+    setTimeout(() => ($("copy-link").textContent = "Copy a link to this view"), 2500);
+  });
+}
+
+function setUpControls() {
+  $("ask").addEventListener("submit", (event) => {
+    event.preventDefault();
+    recognise();
+  });
+  for (const button of document.querySelectorAll("[data-smiles]")) {
+    button.addEventListener("click", () => {
+      $("smiles").value = button.dataset.smiles;
+      recognise();
+    });
+  }
+  $("model").addEventListener("change", () => {
+    describeModel();
+    if (state.found && !$("molecule-view").hidden) recognise();
+  });
+  $("rule").addEventListener("change", () => state.found && recognise());
+  $("size").addEventListener("input", () => pick(Number($("size").value), 0));
+  $("reset").addEventListener("click", () => {
+    pick(state.step, state.rank);
+    $("size").focus();
+  });
+  $("compare").addEventListener("click", compare);
+  addEventListener("hashchange", restore);
+  let width = innerWidth;
+  addEventListener("resize", () => {
+    if (state.found && innerWidth !== width) renderChart();
+    width = innerWidth;
+  });
+}
+
+async function start() {
+  setUpTheme();
+  setUpControls();
+  setUpSaving();
+  try {
+    const [health, { models }, { methods }] = await Promise.all([api.get("/health"), api.get("/models"), api.get("/methods")]);
+    Object.assign(state, { models, methods });
+    $("model").replaceChildren(...models.map((one) => h("option", { value: one.name }, one.name)));
+    $("model").value = health.default;
+    $("version").textContent = `vgib ${health.version}`;
+    describeModel();
+    setUpMethods();
+    setUpBoard(health.editor, (smiles) => {
+      $("smiles").value = smiles;
+      recognise();
+    });
+    setUpTable(health.limits, model);
+  } catch (error) {
+    complain(error.message);
+    return;
+  }
+  await restore();
+}
+
+start();

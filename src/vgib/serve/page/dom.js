@@ -1,0 +1,69 @@
+// Elements from values: no templates, no framework, and no text that could become markup.
+
+const SVG = "http://www.w3.org/2000/svg";
+
+function fill(element, attributes, children) {
+  for (const [name, value] of Object.entries(attributes)) {
+    if (name.startsWith("on")) element.addEventListener(name.slice(2), value);
+    else if (value === true) element.setAttribute(name, "");
+    else if (value !== false && value != null) element.setAttribute(name, value);
+  }
+  element.append(...children.flat(Infinity).filter((child) => child != null && child !== false));
+  return element;
+}
+
+export const h = (tag, attributes = {}, ...children) =>
+  fill(document.createElement(tag), attributes, children);
+
+export const s = (tag, attributes = {}, ...children) =>
+  fill(document.createElementNS(SVG, tag), attributes, children);
+
+export const $ = (id) => document.getElementById(id);
+
+export function show(element, isShown) {
+  element.hidden = !isShown;
+}
+
+/** A number as people read it: three digits that count. */
+export function number(value, digits = 3) {
+  if (value == null || Number.isNaN(value)) return "–";
+  if (value === 0) return "0";
+  const size = Math.abs(value);
+  if (size >= 1e5 || size < 1e-3) return value.toExponential(digits - 1);
+  return value.toLocaleString("en", {
+    minimumFractionDigits: Math.max(0, digits - 1 - Math.floor(Math.log10(size))),
+    maximumFractionDigits: Math.max(0, digits - 1 - Math.floor(Math.log10(size))),
+    useGrouping: false,
+  });
+}
+
+export const percent = (share) => `${Math.round(100 * share)} %`;
+
+export const plural = (count, one) => `${count.toLocaleString("en")} ${one}${count === 1 ? "" : "s"}`;
+
+/** The same with as many decimals as three digits of another number need. */
+export function like(value, model) {
+  if (!Number.isFinite(value)) return "–";
+  const size = Math.abs(model) || 1;
+  if (size >= 1e5 || size < 1e-3) return number(value);
+  return value.toFixed(Math.max(0, 2 - Math.floor(Math.log10(size))));
+}
+
+/** Says something to those who listen to the page. */
+export function announce(text) {
+  $("status").textContent = text;
+}
+
+/** A table; `columns` are [title, row => cell, isNumber]. */
+export function table(columns, rows, caption) {
+  return h(
+    "table",
+    {},
+    h("caption", { class: "unseen" }, caption),
+    h("thead", {}, h("tr", {}, columns.map(([title, , isNumber]) =>
+      h("th", { scope: "col", class: isNumber ? "right" : null }, title)))),
+    h("tbody", {}, rows.map((row) =>
+      h("tr", {}, columns.map(([, cell, isNumber]) =>
+        h("td", { class: isNumber ? "right" : null }, cell(row)))))),
+  );
+}

@@ -1,0 +1,230 @@
+// A file of molecules: its rows as a gallery, the fragments that recur, and what was refused.
+
+import * as api from "/page/api.js";
+import { $, announce, h, number, percent, plural, show, table } from "/page/dom.js";
+import { saveCsv, saveJson } from "/page/files.js";
+
+const PAGE = 24;
+const FORMATS = { csv: "csv", tsv: "tsv", tab: "tsv", smi: "smi", smiles: "smi", txt: "smi", sdf: "sdf", sd: "sdf" };
+
+const state = { rows: [], rejected: [], ledger: [], shown: [], page: 0, asking: null, pictures: new Map() };
+
+const fragment = (row) => row.rationales[0] ?? { smiles: "", atoms: [], score: null, keep_ratio: null };
+const KEYS = {
+  line: (row) => row.line,
+  value: (row) => row.probability ?? row.prediction,
+  stability: (row) => row.stability,
+  score: (row) => fragment(row).score,
+  keep_ratio: (row) => fragment(row).keep_ratio,
+};
+const prediction = (row) =>
+  row.probability == null ? number(row.prediction) : `class ${row.prediction} (${percent(row.probability)})`;
+
+export function setUpTable(limits, model) {
+  $("file-hint").replaceChildren(
+    `At most ${limits.rows.toLocaleString("en")} molecules and ${Math.round(limits.body / 1e6)} MB; for more, `,
+    h("code", {}, "vgib recognize"), " takes any number.");
+  $("upload").addEventListener("submit", (event) => {
+    event.preventDefault();
+    recogniseAll(limits, model());
+  });
+  $("stop").addEventListener("click", () => state.asking?.abort());
+  $("search").addEventListener("input", () => arrange());
+  $("sort").addEventListener("change", () => arrange());
+  $("page-before").addEventListener("click", () => turn(-1));
+  $("page-after").addEventListener("click", () => turn(1));
+  setUpTabs();
+  setUpSaving();
+}
+
+function complain(message) {
+  $("table-problem").textContent = message;
+  show($("table-problem"), Boolean(message));
+}
+
+async function recogniseAll(limits, model) {
+  const file = $("file").files[0];
+  complain("");
+  if (!file) {
+    complain("Choose a file first.");
+    $("file").focus();
+    return;
+  }
+  if (file.size > limits.body) {
+    complain(`The file has ${(file.size / 1e6).toFixed(1)} MB, more than the ${limits.body / 1e6} MB that this service takes; split it, or use \`vgib recognize\`.`);
+    return;
+  }
+  state.asking?.abort();
+  const asking = (state.asking = new AbortController());
+  Object.assign(state, { rows: [], rejected: [], ledger: [], page: 0 });
+  forgetPictures();
+  show($("table-result"), false);
+  progress(0, 0);
+  show($("table-progress"), true);
+  const query = { model: model.name, format: FORMATS[file.name.split(".").pop().toLowerCase()] ?? "csv" };
+  if ($("share").value) query.keep_ratio = $("share").value;
+  try {
+    await api.upload(file, query, receive, asking.signal);
+  } catch (error) {
+    if (error.name !== "AbortError") complain(error.message);
+    else if (state.rows.length) complain("Stopped; what was done until then is shown.");
+  }
+  show($("table-progress"), false);
+  if (state.asking !== asking || !(state.rows.length + state.rejected.length)) return;
+  finish();
+}
+
+function receive(told) {
+  if (told.ledger) state.ledger = told.ledger;
+  if (told.results) {
+    state.rows.push(...told.results);
+    state.rejected.push(...told.rejected);
+    progress(told.done, told.of);
+  }
+}
+
+function progress(done, of) {
+  $("bar").max = of || 1;
+  $("bar").value = done;
+  $("bar-told").textContent = of ? `${done.toLocaleString("en")} of ${plural(of, "molecule")}` : "Reading the file …";
+}
+
+function finish() {
+  show($("table-result"), true);
+  $("tab-gallery").textContent = `Molecules (${state.rows.length.toLocaleString("en")})`;
+  $("tab-ledger").textContent = `Fragments (${state.ledger.length.toLocaleString("en")})`;
+  $("tab-rejected").textContent = `Refused (${state.rejected.length.toLocaleString("en")})`;
+  announce(`${plural(state.rows.length, "molecule")} recognised, ${state.rejected.length.toLocaleString("en")} refused`);
+  renderLedger();
+  renderRejected();
+  arrange();
+}
+
+// ---- the gallery -----------------------------------------------------------------------------
+
+function arrange() {
+  const wanted = $("search").value.trim().toLowerCase();
+  const key = $("sort").value.replace("-", "");
+  const sign = $("sort").value.startsWith("-") ? -1 : 1;
+  const matches = (row) => [row.id, row.smiles, fragment(row).smiles].some((text) => text?.toLowerCase().includes(wanted));
+  const value = (row) => KEYS[key](row) ?? -sign * Infinity;
+  state.shown = (wanted ? state.rows.filter(matches) : [...state.rows]).sort((a, b) => sign * (value(a) - value(b)) || a.line - b.line);
+  state.page = 0;
+  renderGallery();
+}
+
+function turn(step) {
+  state.page += step;
+  renderGallery();
+  $("panel-gallery").scrollIntoView({ block: "start" });
+}
+
+function renderGallery() {
+  const pages = Math.max(1, Math.ceil(state.shown.length / PAGE));
+  const rows = state.shown.slice(state.page * PAGE, (state.page + 1) * PAGE);
+  $("gallery-told").textContent = `${plural(state.shown.length, "molecule")}`;
+  $("page-told").textContent = `Page ${state.page + 1} of ${pages}`;
+  $("page-before").disabled = state.page === 0;
+  $("page-after").disabled = state.page >= pages - 1;
+  $("gallery").replaceChildren(...rows.map(card));
+}
+
+function card(row) {
+  const part = fragment(row);
+  const name = row.id || `Line ${row.line}`;
+  const image = h("img", { alt: `${row.smiles}, ${plural(part.atoms.length, "atom")} outlined`, width: 300, height: 210, loading: "lazy" });
+  paint(row, image);
+  const spread = row.spread ? ` ± ${number(row.spread, 2)}` : "";
+  const stability = row.stability == null ? "" : `, stability ${percent(row.stability)}`;
+  return h(
+    "figure",
+    {},
+    h("div", { class: "paper" }, image),
+    h("figcaption", {}, h("b", {}, name), h("br"), `${prediction(row)}${spread}${stability}`, h("br"), h("code", {}, part.smiles), h("br"),
+      h("a", { href: `#${new URLSearchParams({ view: "molecule", model: $("model").value, smiles: row.smiles, size: part.atoms.length })}` }, "Look closer")),
+  );
+}
+
+async function paint(row, image) {
+  if (!state.pictures.has(row)) {
+    const asked = { molecule: row.smiles, scores: row.scores, atoms: fragment(row).atoms, width: 300, height: 210, legend: false };
+    state.pictures.set(row, api.picture(asked).then((blob) => URL.createObjectURL(blob)));
+  }
+  try {
+    image.src = await state.pictures.get(row);
+  } catch (error) {
+    state.pictures.delete(row);
+    image.replaceWith(h("p", { class: "soft" }, error.message));
+  }
+}
+
+function forgetPictures() {
+  for (const picture of state.pictures.values()) picture.then(URL.revokeObjectURL, () => {});
+  state.pictures.clear();
+}
+
+// ---- the other panels ------------------------------------------------------------------------
+
+function renderLedger() {
+  $("ledger-told").textContent = state.ledger.length
+    ? "Fragments that were recognised in several molecules, and the mean prediction with and without them."
+    : "No fragment recurs in this table.";
+  $("ledger").replaceChildren();
+}
+
+function renderRejected() {
+  const columns = [
+    ["Line", (row) => String(row.line), true],
+    ["Name", (row) => row.id ?? "", false],
+    ["Text", (row) => h("code", {}, row.text ?? ""), false],
+    ["Reason", (row) => row.reason, false],
+  ];
+  $("rejected").replaceChildren(
+    state.rejected.length ? table(columns, state.rejected.slice(0, 1000), "Refused lines") : h("p", { class: "soft" }, "Every line could be used."),
+  );
+}
+
+function setUpTabs() {
+  const tabs = ["gallery", "ledger", "rejected"];
+  const choose = (name) => {
+    for (const one of tabs) {
+      const isIt = one === name;
+      $(`tab-${one}`).setAttribute("aria-selected", isIt);
+      $(`tab-${one}`).tabIndex = isIt ? 0 : -1;
+      show($(`panel-${one}`), isIt);
+    }
+  };
+  tabs.forEach((name, place) => {
+    $(`tab-${name}`).addEventListener("click", () => choose(name));
+    $(`tab-${name}`).addEventListener("keydown", (event) => {
+      const step = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
+      if (!step) return;
+      const next = tabs[(place + step + tabs.length) % tabs.length];
+      choose(next);
+      $(`tab-${next}`).focus();
+    });
+  });
+}
+
+function setUpSaving() {
+  const columns = [
+    ["line", (row) => row.line],
+    ["id", (row) => row.id],
+    ["smiles", (row) => row.smiles],
+    ["prediction", (row) => row.prediction],
+    ["probability", (row) => row.probability],
+    ["spread", (row) => row.spread],
+    ["stability", (row) => row.stability],
+    ["fragment", (row) => fragment(row).smiles],
+    ["fragment_atoms", (row) => fragment(row).atoms],
+    ["fragment_score", (row) => fragment(row).score],
+    ["keep_ratio", (row) => fragment(row).keep_ratio],
+    ["scores", (row) => row.scores],
+    ["note", (row) => row.note],
+  ];
+  $("save-rows").addEventListener("click", () => saveCsv("molecules.csv", columns, state.shown));
+  $("save-ledger").addEventListener("click", () =>
+    saveCsv("fragments.csv", Object.keys(state.ledger[0] ?? { fragment: "" }).map((name) => [name, (row) => row[name]]), state.ledger));
+  $("save-table").addEventListener("click", () =>
+    saveJson("table.json", { model: $("model").value, results: state.rows, ledger: state.ledger, rejected: state.rejected }));
+}

@@ -1,0 +1,245 @@
+"""What is asked and answered, as the documentation of the API shows it."""
+
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from vgib.serve.limits import SMILES_LENGTH
+
+Smiles = Annotated[str, Field(max_length=SMILES_LENGTH, examples=["CC(=O)Nc1ccc(O)cc1"])]
+Share = Annotated[float, Field(gt=0, le=1, allow_inf_nan=False)]
+Atom = Annotated[int, Field(ge=0, le=10_000)]
+AnyRule = Literal["ring_intact", "guided", "connected", "largest_part", "nodes"]
+
+MODEL = Field(None, max_length=100, description="A name of /models; when not given, the default.")
+RULE = Field(None, description="How a part is chosen; ring_intact when not given.")
+
+
+class Asked(BaseModel):
+    """A request; a field that is not known is refused."""
+
+    model_config = ConfigDict(extra="forbid")
+
+
+class RecognizeRequest(Asked):
+    """Molecules, and how their parts are to be chosen."""
+
+    molecules: list[Smiles] = Field(min_length=1, examples=[["CC(=O)Nc1ccc(O)cc1", "CCO"]])
+    model: str | None = MODEL
+    n: int = Field(1, ge=0, le=10, description="Parts at each size; 0 for scores alone.")
+    keep_ratio: list[Share] | None = Field(
+        None,
+        min_length=1,
+        max_length=40,
+        description="Shares of the atoms to keep; without it, the part that scores one half.",
+        examples=[[0.3, 0.5]],
+    )
+    rule: AnyRule | None = RULE
+
+
+class InspectRequest(Asked):
+    """One molecule, of which everything is wanted."""
+
+    molecule: Smiles
+    model: str | None = MODEL
+    n: int = Field(3, ge=1, le=5, description="Parts at each size.")
+    rule: AnyRule | None = RULE
+
+
+class ExplainRequest(InspectRequest):
+    """One molecule, and the method that is to score its atoms."""
+
+    method: str = Field(max_length=100, description="A name of /methods.", examples=["occlusion"])
+
+
+class WhatIfRequest(Asked):
+    """One molecule, and the atoms of it that are kept."""
+
+    molecule: Smiles
+    atoms: list[Atom] = Field(min_length=1, max_length=500, examples=[[4, 5, 6, 7, 8, 9, 10]])
+    model: str | None = MODEL
+
+
+class DrawRequest(Asked):
+    """One molecule, and what is to be seen of it."""
+
+    molecule: Smiles
+    scores: list[Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]] | None = None
+    atoms: list[Atom] | None = Field(None, max_length=500, description="The chosen atoms.")
+    width: int = Field(420, ge=80, le=2000)
+    height: int = Field(320, ge=80, le=2000)
+    legend: bool = True
+    transparent: bool = False
+    format: Literal["svg", "png"] = "svg"
+
+
+class Rationale(BaseModel):
+    """A recognised part."""
+
+    smiles: str | None = Field(description="The fragment, with * where bonds were cut.")
+    atoms: list[int] = Field(description="Numbers in the molecule, from 0.")
+    score: float = Field(description="The mean score of its atoms.")
+    keep_ratio: float = Field(description="Its share of the atoms.")
+
+
+class Row(BaseModel):
+    """What is recognised in one molecule; the same columns as ``vgib recognize`` writes."""
+
+    model_config = ConfigDict(extra="allow")
+
+    line: int
+    id: str | None = None
+    smiles: str = Field(description="With the atoms in the order of scores and rationales.")
+    note: str | None = None
+    prediction: float | int | list[float]
+    probability: float | None = Field(None, description="Of the predicted class.")
+    spread: float | None = Field(None, description="Standard deviation over the members.")
+    stability: float | None = Field(None, description="How far the members agree, 0 to 1.")
+    scores: list[float]
+    rationales: list[Rationale]
+
+
+class Rejected(BaseModel):
+    """A molecule that cannot be used, and why."""
+
+    line: int
+    id: str | None = None
+    text: str | None = None
+    reason: str
+
+
+class RecognizeAnswer(BaseModel):
+    """One row for each molecule that can be used, in order."""
+
+    model: str
+    results: list[Row]
+    rejected: list[Rejected]
+
+
+class Part(BaseModel):
+    """A part, and what is predicted from it alone."""
+
+    atoms: list[int]
+    smiles: str
+    score: float
+    keep_ratio: float
+    value: float
+    spread: float
+
+
+class SizeAnswer(BaseModel):
+    """The best parts of one size beside random ones."""
+
+    atoms: int
+    parts: list[Part]
+    random: tuple[float, float, float] = Field(
+        description="5 %, 50 % and 95 % of what is predicted from random parts of this size."
+    )
+    stability: float | None
+
+
+class ExplainAnswer(BaseModel):
+    """Atom scores by one method, and the parts that follow from them."""
+
+    model: str
+    method: str
+    smiles: str
+    scores: list[float]
+    sizes: list[SizeAnswer]
+
+
+class Drawing(BaseModel):
+    """A molecule as lines and places; see ``vgib.chem.sketch``."""
+
+    model_config = ConfigDict(extra="allow")
+
+
+class InspectAnswer(BaseModel):
+    """Everything that the page shows of one molecule."""
+
+    model: str
+    smiles: str
+    note: str | None
+    quantity: str = Field(description="What value, members and the parts' values are.")
+    prediction: float | int | list[float] = Field(description="As /recognize answers it.")
+    value: float = Field(description="The mean over the members.")
+    spread: float = Field(description="The standard deviation over the members.")
+    members: list[float]
+    scores: list[float]
+    chosen: int = Field(description="The size that is recognised when none is asked for.")
+    sizes: list[SizeAnswer]
+    sketch: Drawing
+    scale: list[str] = Field(description="The colours of evenly spaced scores from 0 to 1.")
+
+
+class WhatIfAnswer(BaseModel):
+    """The prediction of the part that is kept."""
+
+    model: str
+    atoms: list[int]
+    quantity: str
+    value: float
+    spread: float
+    members: list[float]
+    smiles: str = Field(description="The fragment; empty when the atoms are no molecule.")
+    reason: str | None = Field(description="Why they are none.")
+
+
+class ModelAnswer(BaseModel):
+    """What a model says about itself."""
+
+    name: str
+    summary: str
+    task: str
+    unit: str
+    licence: str
+    classes: list[int] | None
+    members: int
+    headline: str
+    data: dict[str, Any]
+    metrics: dict[str, Any]
+
+
+class ModelsAnswer(BaseModel):
+    """All models."""
+
+    models: list[ModelAnswer]
+
+
+class MethodAnswer(BaseModel):
+    """A method of explanation."""
+
+    name: str
+    about: str
+    learns: bool = Field(description="Whether it learns from molecules at first use, in seconds.")
+
+
+class MethodsAnswer(BaseModel):
+    """The methods that /explain knows."""
+
+    methods: list[MethodAnswer]
+
+
+class HealthAnswer(BaseModel):
+    """That the service is there."""
+
+    status: Literal["ok"]
+    version: str
+    models: list[str]
+    default: str = Field(description="The model that is taken when none is named.")
+    editor: bool = Field(description="Whether molecules can be drawn on the page.")
+    mean_batch: float = Field(description="Requests in a batch, over the last thousand batches.")
+    limits: dict[str, float]
+
+
+class Fault(BaseModel):
+    """What went wrong, in one sentence."""
+
+    kind: str
+    message: str
+
+
+class ErrorAnswer(BaseModel):
+    """The answer to every request that cannot be met."""
+
+    error: Fault

@@ -1,0 +1,84 @@
+"""Runs the service until it is stopped."""
+
+import socket
+import webbrowser
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from threading import Timer
+
+import torch
+
+from vgib.errors import InputError, MissingExtraError
+from vgib.serve.limits import Limits
+
+LOCAL = ("127.0.0.1", "localhost")
+IDLE_SECONDS = 5
+"""How long a connection may stay open without a request."""
+
+BROWSER_DELAY = 0.8
+"""Seconds until the browser is sent to a server that is about to listen."""
+
+
+def run(
+    models: Sequence[str | Path],
+    *,
+    host: str,
+    port: int,
+    limits: Limits,
+    editor: Path | None,
+    shipped: bool,
+    open_page: bool,
+    say: Callable[[str], None],
+) -> None:
+    """Loads the models, says where the page is, and answers until it is interrupted.
+
+    Raises:
+        MissingExtraError: the web framework is not installed.
+        InputError: there is no model, or the address cannot be had.
+    """
+    try:
+        import uvicorn
+
+        from vgib.serve.api import LOCAL as LOCAL_NAMES
+        from vgib.serve.api import make_app
+        from vgib.serve.shelf import Shelf
+    except ImportError as error:
+        if error.name in ("fastapi", "uvicorn", "starlette"):
+            raise MissingExtraError(error.name, "serve") from None
+        raise
+    torch.set_num_threads(1)  # a second thread slows models of this size down
+    shelf = Shelf(models, shipped=shipped)
+    is_local = host in LOCAL
+    app = make_app(shelf, limits, editor=editor, hosts=LOCAL_NAMES if is_local else None)
+    listener = listen(host, port)
+    address = f"http://{host}:{listener.getsockname()[1]}"
+    say(f"{', '.join(shelf.names())}: {address} (API: {address}/docs); stop with Ctrl-C")
+    if not is_local:
+        say("warning: others can reach this address, and nobody is asked for a password")
+    if open_page:
+        opening = Timer(BROWSER_DELAY, webbrowser.open, [address])
+        opening.daemon = True
+        opening.start()
+    config = uvicorn.Config(
+        app, log_level="warning", access_log=False, timeout_keep_alive=IDLE_SECONDS
+    )
+    uvicorn.Server(config).run(sockets=[listener])
+
+
+def listen(host: str, port: int) -> socket.socket:
+    """A socket at an address.
+
+    Raises:
+        InputError: the address is taken or is not of this machine.
+    """
+    listener = socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET)
+    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        listener.bind((host, port))
+    except OSError as error:
+        listener.close()
+        raise InputError(
+            f"cannot listen at {host}:{port}: {error.strerror or error}; give another --port or "
+            "--host"
+        ) from None
+    return listener

@@ -1,0 +1,66 @@
+"""The models that a service offers, loaded once."""
+
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+from vgib import ensemble, zoo
+from vgib.bulk.recognise import Recognise
+from vgib.card import Card
+from vgib.errors import InputError, unknown_name
+from vgib.estimator import SubgraphRecognizer
+
+
+class Shelf:
+    """Models by name: those that ship with the package, and folders under their own names.
+
+    Args:
+        folders: Models of one's own.
+        shipped: Whether those of the package are offered too.
+
+    Raises:
+        InputError: there is no model, two have one name, or one is not for molecules.
+    """
+
+    def __init__(self, folders: Iterable[str | Path] = (), *, shipped: bool = True) -> None:
+        places: dict[str, str | Path] = {name: name for name in zoo.names()} if shipped else {}
+        for folder in folders:
+            name = Path(folder).resolve().name
+            if name in places and Path(places[name]) != Path(folder):
+                raise InputError(f"two models are called {name!r}; rename one of the folders")
+            places[name] = folder
+        if not places:
+            raise InputError("there is no model to serve; name one with --model folder")
+        self.places = places
+        self.members = {name: ensemble.members(place) for name, place in places.items()}
+        for name, (main, *_) in self.members.items():
+            if main.card_.features is None:
+                raise InputError(f"{name} was not trained on molecules; use it from Python")
+
+    def names(self) -> list[str]:
+        """The names, sorted."""
+        return sorted(self.places)
+
+    @property
+    def default(self) -> str:
+        """The model that is taken when none is named."""
+        return "qed" if "qed" in self.places else self.names()[0]
+
+    def card(self, name: str) -> Card:
+        """What a model says about itself."""
+        return self.get(name)[0].card_
+
+    def get(self, name: str) -> list[SubgraphRecognizer]:
+        """The members of a model, the main one first.
+
+        Raises:
+            UnknownNameError: there is none of that name.
+        """
+        if name not in self.members:
+            raise unknown_name("model", name, self.members)
+        return self.members[name]
+
+    def recognise(self, name: str, options: Mapping[str, Any]) -> Recognise:
+        """The unit of work of ``vgib recognize``, on one of these models."""
+        self.get(name)
+        return Recognise(self.places[name], **options)

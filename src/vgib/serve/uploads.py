@@ -1,0 +1,85 @@
+"""A file of molecules that is sent to the service, and its answer line by line."""
+
+import io
+import json
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from functools import partial
+from typing import Any
+
+import pyarrow as pa
+
+from vgib.bulk.chunks import iter_chunks
+from vgib.bulk.recognise import Recognise, Recognised
+from vgib.data.records import Format
+from vgib.errors import InputError, VgibError
+from vgib.serve.limits import TooMuchError
+from vgib.serve.recognition import rows_of
+
+CHUNK = 256
+"""Rows that are computed before the next line is sent: a second at most."""
+
+Run = Callable[[Callable[[], Any]], Awaitable[Any]]
+
+REQUEST_BODY: dict[str, Any] = {
+    "requestBody": {
+        "description": "A file with a column of SMILES, as it is on the disk.",
+        "required": True,
+        "content": {
+            "text/csv": {"schema": {"type": "string"}, "example": "name,smiles\nethanol,CCO\n"},
+            "text/plain": {"schema": {"type": "string"}, "example": "CCO ethanol\n"},
+        },
+    }
+}
+
+
+def read_chunks(
+    body: bytes, *, format: Format, smiles_column: str | None, rows: int
+) -> list[pa.Table]:
+    """The records of a file.
+
+    Raises:
+        InputError: it is empty, or has no column of SMILES.
+        TooMuchError: it has more than ``rows`` records.
+    """
+    chunks: list[pa.Table] = []
+    left = rows
+    source = iter_chunks(io.BytesIO(body), format=format, smiles_column=smiles_column, size=CHUNK)
+    for chunk in source:
+        left -= len(chunk.records)
+        if left < 0:
+            raise TooMuchError(
+                f"the file has more than {rows:,} molecules; split it, or use `vgib recognize`, "
+                "which takes any number"
+            )
+        chunks.append(chunk.records)
+    if not chunks:
+        raise InputError("the file holds no molecules; expected a header and a row for each")
+    return chunks
+
+
+async def recognise(unit: Recognise, chunks: Sequence[pa.Table], run: Run) -> AsyncIterator[str]:
+    """Lines of JSON: what came of each chunk, then the ledger over all of them.
+
+    An error in the middle is a last line of its own, since the status is sent by then.
+    """
+    total, done = sum(len(chunk) for chunk in chunks), 0
+    found: list[pa.Table] = []
+    try:
+        for chunk in chunks:
+            recognised: Recognised = await run(partial(unit, chunk))
+            found.append(recognised.results)
+            done += len(chunk)
+            yield _line(
+                {
+                    "done": done,
+                    "of": total,
+                    "results": rows_of(recognised.results),
+                    "rejected": recognised.rejected.to_pylist(),
+                }
+            )
+    except VgibError as error:
+        yield _line({"error": {"kind": type(error).__name__, "message": str(error)}})
+
+
+def _line(content: dict[str, Any]) -> str:
+    return json.dumps(content, separators=(",", ":")) + "\n"

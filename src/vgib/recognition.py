@@ -2,17 +2,17 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, field
-from typing import Any, Literal, Protocol, get_args
+from typing import Any, Literal, get_args
 
 import numpy as np
 import numpy.typing as npt
 
 from vgib import select
-from vgib.chem.blocks import blocks_of
+from vgib.chem.blocks import blocks_of, ring_bonds
 from vgib.chem.draw import draw
 from vgib.chem.fragment import clean_fragment, fragment
 from vgib.chem.mol import Mol, as_mol
-from vgib.chem.vocabulary import VOCABULARIES
+from vgib.chem.vocabulary import BOND, VOCABULARIES
 from vgib.data.packed import PackedGraphs
 from vgib.errors import InputError, unknown_name
 from vgib.report.graphs import draw_graph
@@ -118,13 +118,47 @@ def as_subgraphs(
     """Rationales of each graph for people: those of molecules with their SMILES."""
     if atom_features(graphs) is None or graphs.ids is None:
         return [[Subgraph(r.nodes, r.score, r.keep_ratio) for r in ranked] for ranked in found]
+    written = _fragments(graphs, found, mols or [as_mol(smiles) for smiles in graphs.ids])
     return [
         [
-            Subgraph(r.nodes, r.score, r.keep_ratio, fragment(mol, r.nodes, capped=False).smiles)
-            for r in ranked
+            Subgraph(r.nodes, r.score, r.keep_ratio, smiles)
+            for r, smiles in zip(ranked, names, strict=True)
         ]
-        for mol, ranked in zip(mols or graphs.ids, found, strict=True)
+        for ranked, names in zip(found, written, strict=True)
     ]
+
+
+def _fragments(
+    graphs: PackedGraphs, found: Sequence[Sequence[select.Rationale]], mols: Sequence[Mol]
+) -> list[list[str]]:
+    """The SMILES of the parts of molecules.
+
+    The cut bonds of all molecules are found at once: to ask RDKit for them, molecule by molecule,
+    would take as long as to write the SMILES.
+    """
+    node_ptr, indptr, col = (a.numpy() for a in (graphs.node_ptr, graphs.indptr, graphs.col))
+    assert graphs.edge_attr is not None
+    receiver = np.repeat(np.arange(len(indptr) - 1), np.diff(indptr))
+    first = np.repeat(node_ptr[:-1], np.diff(indptr[node_ptr]))
+    firm = ring_bonds(graphs) | (graphs.edge_attr.numpy() != BOND.codes["single"])
+    starts = node_ptr.tolist()
+    written: list[list[str]] = [[] for _ in found]
+    for rank in range(max(map(len, found), default=0)):
+        some = [number for number, ranked in enumerate(found) if len(ranked) > rank]
+        chosen = np.zeros(node_ptr[-1], dtype=bool)
+        chosen[[starts[g] + node for g in some for node in found[g][rank].nodes]] = True
+        cut = np.flatnonzero(chosen[receiver] & ~chosen[first + col])
+        cuts = list(zip((receiver - first)[cut].tolist(), col[cut].tolist(), strict=True))
+        bounds = np.searchsorted(receiver[cut], node_ptr)
+        broken = np.diff(np.concatenate([[0], np.cumsum(firm[cut])])[bounds]).tolist()
+        bounds = bounds.tolist()
+        for g in some:
+            mol, nodes = mols[g], found[g][rank].nodes
+            if broken[g]:
+                written[g].append(fragment(mol, nodes, capped=False).smiles)
+            else:
+                written[g].append(clean_fragment(mol, nodes, cuts[bounds[g] : bounds[g + 1]]))
+    return written
 
 
 def wanted_sizes(

@@ -92,14 +92,15 @@ def fragment(
 
 
 def clean_fragment(mol: Mol, chosen: tuple[int, ...], cuts: Sequence[tuple[int, int]]) -> str:
-    """The SMILES of connected atoms with ``*`` at each cut, where only clean cuts were made.
+    """The SMILES of chosen atoms with ``*`` at each cut, where only clean cuts are made.
 
     What :func:`fragment` gives as ``smiles``, for one who knows the cuts already: single bonds
-    outside rings, as (chosen atom, atom left out).
+    outside rings, as (chosen atom, atom left out). ``""`` for atoms that are not connected.
     """
     part, _ = _opened(mol, chosen, cuts)
     _clean_stereo(part)
-    return str(Chem.MolToSmiles(part))
+    smiles = str(Chem.MolToSmiles(part))
+    return "" if "." in smiles else smiles
 
 
 class _SeparateParts(Exception):

@@ -80,6 +80,18 @@ def test_the_bar_is_told_of_epochs_with_and_without_validation() -> None:
         advance({"epoch": 2, "loss": 0.25, "val_loss": 0.75})
 
 
+def test_the_bar_is_told_of_stages_with_and_without_an_end(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    shown = io.StringIO()
+    monkeypatch.setattr(console, "talk", Console(file=shown, force_terminal=True, width=90))
+    with console.stages_bar() as tell:
+        tell("fitting", 0, None)
+        tell("drawing", 3, 4)
+        tell("drawing", 4, 4)
+    assert "drawing" in shown.getvalue()
+
+
 # ---- recognitions --------------------------------------------------------------------------------
 
 

@@ -25,9 +25,10 @@ LAYERS = [
     {"tasks", "live", "ledger"},
     {"bulk"},
     {"ray"},  # the same work on many machines
-    {"demo"},
+    {"demo", "explaining"},
     {"console"},
-    {"__init__", "cli", "serve"},  # the public names; the two skins, which nothing imports ...
+    {"serve"},
+    {"__init__", "cli"},  # the public names; the skin, which nothing imports ...
     {"__main__"},  # ... except `python -m vgib`
 ]
 LEVEL = {name: level for level, names in enumerate(LAYERS) for name in names}

@@ -72,6 +72,16 @@ def test_resamples_without_a_result_are_left_out() -> None:
     assert is_nothing(metrics.bootstrap(lambda index: math.nan, 5))
 
 
+def test_many_resamples_at_once_are_the_same_as_one_by_one(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    values = np.random.default_rng(0).random(37)
+    one_by_one = metrics.bootstrap(lambda index: float(values[index].mean()), 37, seed=3)
+    assert metrics.mean(values, seed=3) == one_by_one
+    monkeypatch.setattr(metrics, "AT_ONCE", 100)
+    assert metrics.mean(values, seed=3) == one_by_one
+
+
 def test_nan_is_left_out_of_means_and_of_the_count() -> None:
     estimate = metrics.mean(np.array([1.0, math.nan, 3.0, math.inf]))
     assert (estimate.value, estimate.n) == (2.0, 2)

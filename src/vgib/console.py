@@ -147,6 +147,21 @@ def epochs_bar(
         yield advance
 
 
+@contextmanager
+def stages_bar() -> Iterator[Callable[[str, int, int | None], None]]:
+    """A progress bar that is told of each stage, how much of it is done and of how much."""
+    columns = (TextColumn("{task.description}"), BarColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=talk, transient=True) as progress:
+        bar = progress.add_task("", total=None)
+
+        def advance(stage: str, done: int, total: int | None) -> None:
+            if progress.tasks[0].description != stage:
+                progress.reset(bar, description=stage)
+            progress.update(bar, completed=done, total=total)
+
+        yield advance
+
+
 Write = Callable[["Molecules", "list[Recognition]"], None]
 
 

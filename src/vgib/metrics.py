@@ -11,6 +11,8 @@ from vgib.errors import InputError
 
 Array = npt.NDArray[Any]
 RESAMPLES = 1000
+AT_ONCE = 4_000_000
+"""Graph numbers of several resamples in memory together."""
 
 
 @dataclass(frozen=True)
@@ -41,12 +43,23 @@ def bootstrap(
 
     Resamples on which the statistic does not exist (NaN) are left out.
     """
+    return bootstrap_rows(
+        lambda rows: np.array([statistic(index) for index in rows]), n, resamples, seed
+    )
+
+
+def bootstrap_rows(
+    statistic: Callable[[Array], Array], n: int, resamples: int = RESAMPLES, seed: int = 0
+) -> Estimate:
+    """Likewise, of a statistic that takes many resamples at once: ``[rows, n] -> [rows]``."""
     if n == 0:
         return Estimate(float("nan"), float("nan"), float("nan"), 0)
     random = np.random.default_rng(seed)
-    draws = [statistic(random.integers(0, n, n)) for _ in range(resamples)]
-    value = statistic(np.arange(n))
-    finite = np.array([draw for draw in draws if np.isfinite(draw)])
+    rows = max(1, AT_ONCE // n)
+    counts = [min(rows, resamples - start) for start in range(0, resamples, rows)]
+    draws = np.concatenate([statistic(random.integers(0, n, (count, n))) for count in counts])
+    value = statistic(np.arange(n)[None])[0]
+    finite = draws[np.isfinite(draws)]
     low, high = np.quantile(finite, [0.025, 0.975]) if len(finite) else (np.nan, np.nan)
     return Estimate(float(value), float(low), float(high), n)
 
@@ -55,7 +68,7 @@ def mean(values: Array, *, seed: int = 0) -> Estimate:
     """The mean of one number for each graph, NaNs left out, with its bootstrap interval."""
     kept = np.asarray(values, dtype=np.float64)
     kept = kept[np.isfinite(kept)]
-    return bootstrap(lambda index: float(kept[index].mean()), len(kept), seed=seed)
+    return bootstrap_rows(lambda rows: kept[rows].mean(1), len(kept), seed=seed)
 
 
 def accuracy(predicted: Array, y: Array) -> Estimate:

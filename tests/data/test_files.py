@@ -1,6 +1,7 @@
 """Files that are whole or absent, and errors that say what to do."""
 
 import errno
+import json
 import resource
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -11,7 +12,13 @@ import pytest
 import torch
 from safetensors.torch import load_file
 
-from vgib.data.files import replacing, write_safetensors, write_text
+from vgib.data.files import (
+    json_text,
+    replacing,
+    replacing_folder,
+    write_safetensors,
+    write_text,
+)
 from vgib.data.packed import PackedGraphs
 from vgib.data.synthetic import generate_ba2motifs
 from vgib.errors import InputError, UnwritableError, VgibError
@@ -165,3 +172,47 @@ def test_what_a_killed_process_left_behind_does_no_harm(tmp_path: Path) -> None:
     (tmp_path / ".a.xyz.part").write_text("half")
     write_text(tmp_path / "a.txt", "whole")
     assert (tmp_path / "a.txt").read_text() == "whole"
+
+
+# ---- folders -------------------------------------------------------------------------------------
+
+
+def test_a_folder_is_replaced_as_a_whole(tmp_path: Path) -> None:
+    folder = tmp_path / "out"
+    for text in ("old", "new"):
+        with replacing_folder(folder, ["a", "b"]) as temporary:
+            write_text(temporary / "a", text)
+            assert not folder.exists() or (folder / "a").read_text() == "old"
+    assert (folder / "a").read_text() == "new" and folder.stat().st_mode & 0o777 == 0o755
+    with replacing_folder(folder, ["a", "b"]) as temporary:
+        write_text(temporary / "b", "other")
+    assert [path.name for path in folder.iterdir()] == ["b"]
+    assert not litter(tmp_path, "out")
+
+
+def test_a_failure_leaves_the_old_folder(tmp_path: Path) -> None:
+    folder = tmp_path / "out"
+    with replacing_folder(folder, ["a"]) as temporary:
+        write_text(temporary / "a", "old")
+    with pytest.raises(KeyError), replacing_folder(folder, ["a"]) as temporary:
+        write_text(temporary / "a", "new")
+        raise KeyError
+    assert (folder / "a").read_text() == "old" and not litter(tmp_path, "out")
+
+
+def test_what_is_not_ours_is_never_replaced(tmp_path: Path) -> None:
+    (tmp_path / "thesis").write_text("years")
+    with pytest.raises(InputError, match="holds 'thesis'"), replacing_folder(tmp_path, ["a"]):
+        pass
+    with pytest.raises(InputError, match="is a file"), replacing_folder(tmp_path / "thesis", []):
+        pass
+    with (
+        pytest.raises(UnwritableError, match=REMEDY),
+        replacing_folder(tmp_path / "thesis" / "out", []),
+    ):
+        pass
+
+
+def test_numbers_that_do_not_exist_are_null() -> None:
+    values = {"a": [1.5, float("nan")], "b": (float("inf"), "nan", None, True)}
+    assert json.loads(json_text(values)) == {"a": [1.5, None], "b": [None, "nan", None, True]}

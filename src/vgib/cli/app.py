@@ -11,6 +11,7 @@ from vgib import __version__, console
 from vgib.cli.data import data
 from vgib.cli.demo import demo
 from vgib.cli.evaluate import evaluate
+from vgib.cli.explain import explain
 from vgib.cli.models import models
 from vgib.cli.oracles import oracles
 from vgib.cli.recognize import recognize
@@ -27,7 +28,7 @@ app = typer.Typer(
     rich_markup_mode="markdown",
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for verb in (train, recognize, evaluate, run, report, demo, serve):
+for verb in (train, recognize, explain, evaluate, run, report, demo, serve):
     app.command()(verb)
 app.add_typer(data, name="data")
 app.add_typer(oracles, name="oracles")

@@ -1,13 +1,16 @@
 """Files that are either whole or absent: everything is written beside its name and then renamed."""
 
+import json
 import os
+import shutil
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager
+from math import isfinite
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from vgib.errors import UnwritableError, VgibError
+from vgib.errors import InputError, UnwritableError, VgibError
 
 if TYPE_CHECKING:  # listing datasets must not cost the import of torch
     from torch import Tensor
@@ -43,6 +46,48 @@ def replacing(path: Path) -> Iterator[Path]:
         temporary.unlink(missing_ok=True)
 
 
+@contextmanager
+def replacing_folder(folder: Path, names: Collection[str]) -> Iterator[Path]:
+    """A temporary folder that takes the name of ``folder`` once the block ends without an error.
+
+    What was there under these ``names`` goes with the old folder.
+
+    Raises:
+        InputError: the folder holds something else, which is never removed.
+        UnwritableError: there is no room, or no permission, or no such place.
+    """
+    check_replaceable(folder, names)
+    try:
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        temporary = Path(tempfile.mkdtemp(prefix=f".{folder.name}.", dir=folder.parent))
+    except OSError as error:
+        raise unwritable(folder, error) from error
+    try:
+        yield temporary
+        temporary.chmod(0o755)
+        if folder.exists():
+            # Two renames: in between there is neither, never a mixture of old and new.
+            folder.rename(temporary.with_name(f"{temporary.name}.old"))
+        temporary.rename(folder)
+    except OSError as error:
+        raise unwritable(folder, error) from error
+    finally:
+        for left in (temporary, temporary.with_name(f"{temporary.name}.old")):
+            shutil.rmtree(left, ignore_errors=True)
+
+
+def check_replaceable(folder: Path, names: Collection[str]) -> None:
+    """Refuses a folder that holds anything but files of these names, before any work is done."""
+    if folder.exists() and not folder.is_dir():
+        raise InputError(f"{str(folder)!r} is a file; choose another folder")
+    strange = [path.name for path in folder.glob("*") if path.name not in names]
+    if strange:
+        raise InputError(
+            f"{str(folder)!r} holds {min(strange)!r}, which is not of this command; choose an "
+            "empty or a new folder"
+        )
+
+
 def ensure_writable(folder: Path) -> None:
     """Makes a folder and tries it, so that long work does not end at a closed door.
 
@@ -60,6 +105,19 @@ def write_text(path: Path, text: str) -> None:
     """Writes a text file atomically."""
     with replacing(path) as temporary:
         temporary.write_text(text, encoding="utf-8")
+
+
+def json_text(values: Any) -> str:
+    """Values as JSON; a number that does not exist is ``null``, as JSON has no NaN."""
+    return json.dumps(_plain(values), indent=1, allow_nan=False) + "\n"
+
+
+def _plain(values: Any) -> Any:
+    if isinstance(values, dict):
+        return {key: _plain(value) for key, value in values.items()}
+    if isinstance(values, list | tuple):
+        return [_plain(value) for value in values]
+    return None if isinstance(values, float) and not isfinite(values) else values
 
 
 def write_safetensors(path: Path, tensors: "dict[str, Tensor]", metadata: dict[str, str]) -> None:

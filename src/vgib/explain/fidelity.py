@@ -17,10 +17,11 @@ from vgib.data.packed import PackedGraphs
 from vgib.errors import InputError
 from vgib.explain.explainer import Graphs, as_graphs
 from vgib.explain.frozen import Frozen, ModelTask, Returns, predictions
-from vgib.metrics import Array, Estimate, bootstrap, mean
+from vgib.metrics import Array, Estimate, bootstrap_rows, mean
 from vgib.select import keep_ratio
 
 Definition = Literal["accuracy", "agreement", "probability", "change"]
+Induced = Callable[[PackedGraphs, Tensor], PackedGraphs]
 DEFINITIONS: tuple[Definition, ...] = ("accuracy", "agreement", "probability", "change")
 KEEP_RATIOS = (0.3, 0.35, 0.4, 0.45, 0.5, 0.55, 0.6)
 MOST_EDGES = 20_000_000
@@ -241,6 +242,44 @@ def robust_fidelity(
     ]
 
 
+@dataclass(frozen=True, eq=False)
+class Parts:
+    """What a model says of whole graphs, of explanations and of what is left over.
+
+    Attributes:
+        whole: ``[graphs, outputs]``.
+        alone: Of the explanations, ``[shares, graphs, outputs]``.
+        without: Of the rest, likewise; NaN where nothing is left.
+    """
+
+    whole: Tensor
+    alone: Tensor
+    without: Tensor
+
+
+def part_outputs(
+    model: nn.Module,
+    graphs: PackedGraphs,
+    scores: Tensor,
+    *,
+    keep_ratios: Sequence[float] = KEEP_RATIOS,
+    induced: Induced = PackedGraphs.induced,
+) -> Parts:
+    """The outputs behind every definition of fidelity, graph by graph, in one pass.
+
+    Args:
+        model: See :func:`fidelity`, as for all not named here.
+        graphs: Likewise.
+        scores: Likewise.
+        keep_ratios: Likewise.
+        induced: Makes the subgraphs on a node mask, where features are to follow the cut.
+    """
+    judge = _Judge(model, graphs, None, None, None, "raw")
+    kept = torch.stack([keep_ratio(scores, graphs.node_ptr, ratio) for ratio in keep_ratios])
+    alone, without = judge.outputs(torch.cat([kept, ~kept]), induced).chunk(2)
+    return Parts(judge.whole, alone, without)
+
+
 class _Judge:
     """The model's word on whole graphs, against its word on parts of them."""
 
@@ -292,15 +331,16 @@ class _Judge:
         same = torch.stack([self._measure["agreement"](output) for output in outputs])
         return torch.where(outputs.isnan().any(2), torch.nan, 1 - same)
 
-    def outputs(self, masks: Tensor) -> Tensor:
+    def outputs(self, masks: Tensor, induced: Induced = PackedGraphs.induced) -> Tensor:
         """``[masks, graphs, outputs]``: all parts of all graphs as one set, or a few large ones."""
-        at_once = max(1, MOST_EDGES // max(self.graphs.num_edges, 1))
-        return torch.cat([self._outputs(some) for some in torch.split(masks, at_once)])
 
-    def _outputs(self, masks: Tensor) -> Tensor:
-        copies = self.graphs[torch.arange(len(self.graphs)).repeat(len(masks))]
-        output = predictions(self.frozen, copies.induced(masks.flatten()))
-        return output.view(len(masks), len(self.graphs), -1)
+        def of(some: Tensor) -> Tensor:
+            copies = self.graphs[torch.arange(len(self.graphs)).repeat(len(some))]
+            output = predictions(self.frozen, induced(copies, some.flatten()))
+            return output.view(len(some), len(self.graphs), -1)
+
+        at_once = max(1, MOST_EDGES // max(self.graphs.num_edges, 1))
+        return torch.cat([of(some) for some in torch.split(masks, at_once)])
 
     def _class(self, output: Tensor) -> Tensor:
         return self.frozen.log_probabilities(output).argmax(1)
@@ -330,12 +370,18 @@ def _shares(masks: Tensor, graphs: PackedGraphs) -> list[float]:
 def _characterization(plus: Array, minus: Array) -> Estimate:
     """The harmonic mean of Fidelity+ and 1 - Fidelity-; 0 where either is not positive."""
 
-    def score(index: Array) -> float:
-        with np.errstate(invalid="ignore"):
-            high = np.nanmean(plus[index]) if np.isfinite(plus[index]).any() else np.nan
-            low = 1 - np.nanmean(minus[index]) if np.isfinite(minus[index]).any() else np.nan
-        if np.isnan(high) or np.isnan(low):
-            return float("nan")
-        return float(2 * high * low / (high + low)) if high > 0 and low > 0 else 0.0
+    def scores(rows: Array) -> Array:
+        high, low = (_row_means(values, rows) for values in (plus, 1 - minus))
+        with np.errstate(invalid="ignore", divide="ignore"):
+            both = np.where((high > 0) & (low > 0), 2 * high * low / (high + low), 0.0)
+        return np.where(np.isnan(high + low), np.nan, both)
 
-    return bootstrap(score, len(plus))
+    return bootstrap_rows(scores, len(plus))
+
+
+def _row_means(values: Array, rows: Array) -> Array:
+    """The mean of each resample, NaNs left out; NaN where there is nothing else."""
+    known = np.isfinite(values)
+    count = known[rows].sum(1)
+    total = np.where(known, values, 0.0)[rows].sum(1)
+    return np.where(count > 0, total / np.maximum(count, 1), np.nan)

@@ -1,0 +1,104 @@
+"""What a trained model looks at: ``vgib explain``."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+
+from vgib import console
+from vgib.cli.options import Cache, Data, Json, Mirror
+from vgib.console import say
+
+
+def explain(
+    source: Data,
+    model: Annotated[
+        str, typer.Option(help="The folder of a trained model, or a name of `vgib models`.")
+    ],
+    out: Annotated[Path, typer.Option(help="The folder to write the explanations to.")],
+    method: Annotated[
+        str,
+        typer.Option(
+            help="vgib, vgib-each, vgib-paper, gib, gsat, gnnexplainer, pgexplainer, graphmask, "
+            "ig, gradcam, occlusion, subgraphx or random."
+        ),
+    ] = "vgib",
+    keep_ratio: Annotated[
+        float, typer.Option(help="Share of the nodes in the subgraph of each graph.")
+    ] = 0.5,
+    rule: Annotated[
+        str | None,
+        typer.Option(
+            help="ring_intact, connected, largest_part or nodes. Default: the first for molecules, "
+            "the second for other graphs."
+        ),
+    ] = None,
+    fit_on: Annotated[
+        str | None,
+        typer.Option(help="Graphs that a method learns from, if it learns. Default: those given."),
+    ] = None,
+    target: Annotated[
+        str | None,
+        typer.Option(help="The column of true classes, for the fidelity that needs them."),
+    ] = None,
+    smiles_column: Annotated[
+        str | None, typer.Option(help="The column of structures; found when not given.")
+    ] = None,
+    limit: Annotated[
+        int | None, typer.Option(min=1, help="Only the first so many graphs, or lines of a table.")
+    ] = None,
+    pictures: Annotated[int, typer.Option(min=0, help="How many graphs to draw.")] = 60,
+    seed: Annotated[int, typer.Option(help="Seed of the method and of the controls.")] = 0,
+    mirror: Mirror = None,
+    cache: Cache = None,
+    as_json: Json = False,
+) -> None:
+    """Explain a model's predictions: scores, subgraphs, fidelity with controls, and a page."""
+    from vgib.data.files import check_replaceable, ensure_writable
+    from vgib.data.loading import load_graphs
+    from vgib.data.molecules import Molecules
+    from vgib.data.packed import PackedGraphs
+    from vgib.estimator import SubgraphRecognizer
+    from vgib.explain.explainer import explainers
+    from vgib.explaining import FILES, explain_graphs, write_explained
+
+    explainers.get(method)
+    check_replaceable(out, FILES)
+    ensure_writable(out.absolute().parent)
+    explained = SubgraphRecognizer.load(model)
+
+    def load(place: str, target: str | None = None) -> "PackedGraphs | Molecules":
+        return load_graphs(
+            place,
+            target=target,
+            target_kind="class" if explained.card_.task == "classification" else "value",
+            smiles_column=smiles_column,
+            features=explained.card_.features or "rich",
+            labelled=False,
+            limit=limit if place == source else None,
+            cache=cache,
+            mirror=mirror,
+            progress=True,
+        )
+
+    graphs = load(source, target)
+    if isinstance(graphs, Molecules):
+        console.report_rejected(graphs)
+    with console.stages_bar() as tell:
+        found = explain_graphs(
+            explained,
+            graphs,
+            method,
+            keep_ratio=keep_ratio,
+            rule=rule,  # type: ignore[arg-type]  # checked there, with a suggestion
+            fit_on=None if fit_on is None else load(fit_on),
+            seed=seed,
+            tell=tell,
+        )
+        write_explained(found, out, source=Path(source).name, pictures=pictures, tell=tell)
+    if as_json:
+        console.show_json({"folder": str(out), **found.metrics})
+    else:
+        Console().print(console.estimates_table(found.headline()))
+    say(f"{found.metrics['graphs']} graphs explained; open {out / 'report.html'}")

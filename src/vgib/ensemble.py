@@ -25,7 +25,8 @@ from vgib import train
 from vgib.data.packed import PackedGraphs
 from vgib.errors import InputError
 from vgib.estimator import SubgraphRecognizer
-from vgib.recognition import Rule
+from vgib.guided import guided_rationales
+from vgib.recognition import Rule, find_rationales
 from vgib.zoo import find
 
 Array = npt.NDArray[Any]
@@ -108,13 +109,33 @@ def stability(
     :func:`agreement`.
     """
     packed = models[0].pack(graphs)
-    masks = np.zeros((len(models), packed.num_nodes), dtype=bool)
-    for mask, model in zip(masks, models, strict=True):
-        chosen = model.subgraphs(packed, keep_ratio=keep_ratio, rule=rule)
-        first = packed.node_ptr[:-1].tolist()
-        nodes = [low + n for low, found in zip(first, chosen, strict=True) for n in found[0].nodes]
-        mask[nodes] = True
+    masks = np.stack([_chosen(model, packed, keep_ratio, rule) for model in models])
     return agreement(masks, packed.node_ptr.numpy())
+
+
+def _chosen(
+    model: SubgraphRecognizer,
+    graphs: PackedGraphs,
+    keep_ratio: float,
+    rule: Rule | Literal["guided"] | None,
+) -> Array:
+    """The nodes of a member's best subgraphs, ``bool [nodes]``."""
+
+    def of(some: PackedGraphs) -> tuple[Tensor, Tensor]:
+        return train.predict(model.net_, some, device=model.device)
+
+    if rule == "guided":
+        is_class = model.card_.task == "classification"
+        found = guided_rationales(graphs, of, keep_ratio=keep_ratio, classes=is_class)
+    else:
+        scores = of(graphs)[1].numpy()
+        found = find_rationales(graphs, scores, keep_ratio=keep_ratio, rule=rule)
+    first = graphs.node_ptr[:-1].tolist()
+    chosen = np.zeros(graphs.num_nodes, dtype=bool)
+    for low, ranked in zip(first, found, strict=True):
+        if ranked:  # a graph without nodes has none
+            chosen[low + np.array(ranked[0].nodes)] = True
+    return chosen
 
 
 def agreement(masks: Array, ptr: Array) -> Array:

@@ -167,6 +167,7 @@ class SubgraphRecognizer:
         val: Any = None,
         checkpoint: str | Path | None = None,
         on_epoch: Callable[[Epoch], None] | None = None,
+        on_step: Callable[[dict[str, Tensor]], None] | None = None,
     ) -> "SubgraphRecognizer":
         """Trains on graphs and their labels.
 
@@ -177,6 +178,7 @@ class SubgraphRecognizer:
                 not carry their labels). By default a tenth of the graphs, drawn with the seed.
             checkpoint: A file to go on from, and to write while training.
             on_epoch: Called with every finished epoch.
+            on_step: Called with every term of every finished step, as tensors.
         """
         architecture, training, bottleneck_options = self.settings()
         packed = with_labels(as_packed(graphs, self.features), y)
@@ -236,6 +238,7 @@ class SubgraphRecognizer:
             settings=training,
             checkpoint=None if checkpoint is None else Path(checkpoint),
             on_epoch=on_epoch,
+            on_step=on_step,
             device=self.device,
         )
         self.net_, self.card_ = net, card
@@ -309,13 +312,12 @@ class SubgraphRecognizer:
         parts of a molecule; see :func:`vgib.guided.guided_subgraphs`.
         """
         packed = self._checked(graphs)
-        scores = self._outputs(packed)[1].numpy()
-        return self._select(packed, scores, n, keep_ratio, rule)
+        return self._select(packed, self._outputs(packed), n, keep_ratio, rule)
 
     def _select(
         self,
         packed: PackedGraphs,
-        scores: Array,
+        whole: tuple[Tensor, Tensor],
         n: int,
         keep_ratio: float | Sequence[float] | None,
         rule: Rule | Literal["guided"] | None,
@@ -323,9 +325,9 @@ class SubgraphRecognizer:
         if rule == "guided":
             is_class = self.card_.task == "classification"
             return guided_subgraphs(
-                packed, self._outputs, n, keep_ratio=keep_ratio, classes=is_class
+                packed, self._outputs, n, keep_ratio=keep_ratio, classes=is_class, whole=whole
             )
-        return find_subgraphs(packed, scores, n, keep_ratio=keep_ratio, rule=rule)
+        return find_subgraphs(packed, whole[1].numpy(), n, keep_ratio=keep_ratio, rule=rule)
 
     def recognize(
         self,
@@ -338,7 +340,7 @@ class SubgraphRecognizer:
         """Prediction, node scores and subgraphs of each graph, from one pass."""
         packed = self._checked(graphs)
         outputs, scores = self._outputs(packed)
-        found = self._select(packed, scores.numpy(), n, keep_ratio, rule)
+        found = self._select(packed, (outputs, scores), n, keep_ratio, rule)
         return recognitions(packed, self._labels(outputs).tolist(), scores.numpy(), found)
 
     def evaluate(self, graphs: Any, y: Any = None, *, seed: int = 0) -> dict[str, Any]:

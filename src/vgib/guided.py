@@ -1,6 +1,7 @@
 """The bottleneck proposes, the predictor decides: parts that are predicted like the whole."""
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from itertools import pairwise
 from typing import Any
 
@@ -11,11 +12,12 @@ from torch import Tensor
 
 from vgib.blocktree import BlockTree, best_unions, block_trees, connected_unions, nearest_size
 from vgib.chem.blocks import blocks_of
-from vgib.chem.fragment import fragment
+from vgib.chem.mol import Mol
 from vgib.data.molecules import capped_parts
 from vgib.data.packed import PackedGraphs
 from vgib.errors import InputError
-from vgib.recognition import Subgraph, atom_features, wanted_sizes
+from vgib.recognition import Subgraph, as_subgraphs, atom_features, wanted_sizes
+from vgib.select import Rationale
 
 Outputs = Callable[[PackedGraphs], tuple[Tensor, Tensor]]
 Mask = npt.NDArray[np.bool_]
@@ -32,6 +34,8 @@ def guided_subgraphs(
     keep_ratio: float | Sequence[float] | None = None,
     classes: bool = False,
     candidates: int = MOST_CANDIDATES,
+    whole: tuple[Tensor, Tensor] | None = None,
+    mols: Sequence[Mol] | None = None,
 ) -> list[list[Subgraph]]:
     r"""For each molecule the ring-intact parts whose predicted property is nearest to its own.
 
@@ -40,7 +44,7 @@ def guided_subgraphs(
     :math:`\mathcal C` holds the connected unions of whole rings, multiply bonded groups and single
     atoms within one atom of the wanted size; where there are more than ``candidates``, those of the
     highest mean score. :math:`f` is the model itself, on the part capped with hydrogen, so it
-    should have seen fragments in training. No oracle is asked.
+    should have seen fragments in training (:mod:`vgib.augment`). No oracle is asked.
 
     Args:
         graphs: Molecules.
@@ -49,62 +53,93 @@ def guided_subgraphs(
         keep_ratio: As for :func:`vgib.recognition.find_subgraphs`.
         classes: Whether the outputs are class logits; then their probabilities are compared.
         candidates: The most that are tried for each molecule and size.
+        whole: What ``outputs`` gave for the graphs, when it is at hand.
+        mols: The molecules themselves, where they were kept, so that no SMILES is read again.
     """
+    found = guided_rationales(
+        graphs,
+        outputs,
+        n,
+        keep_ratio=keep_ratio,
+        classes=classes,
+        candidates=candidates,
+        whole=whole,
+    )
+    return as_subgraphs(graphs, found, mols)
+
+
+def guided_rationales(
+    graphs: PackedGraphs,
+    outputs: Outputs,
+    n: int = 1,
+    *,
+    keep_ratio: float | Sequence[float] | None = None,
+    classes: bool = False,
+    candidates: int = MOST_CANDIDATES,
+    whole: tuple[Tensor, Tensor] | None = None,
+) -> list[list[Rationale]]:
+    """The same without the SMILES, which cost as much as the search."""
     features = atom_features(graphs)
-    if features is None or graphs.ids is None:
+    if features is None:
         raise InputError("only molecules can be searched for parts that are predicted alike")
-    predicted, scores = outputs(graphs)
-    blocks = blocks_of(graphs, graphs.edge_attr)
-    trees = block_trees(graphs, blocks)
+    predicted, scores = outputs(graphs) if whole is None else whole
     sizes = wanted_sizes(graphs, scores.numpy(), keep_ratio, connected=True)
-    found: list[dict[tuple[int, ...], Subgraph]] = [{} for _ in trees]
-    parts = torch.split(scores, graphs.sizes.tolist())
-    for wanted in sizes:
-        masks = _candidates(trees, scores.numpy(), graphs.node_ptr.tolist(), wanted, candidates)
-        of_graph = torch.tensor([len(m) for m in masks])
-        index = torch.arange(len(masks)).repeat_interleave(of_graph)
-        flat = torch.from_numpy(np.concatenate([m.reshape(-1) for m in masks]))
-        tried, _ = outputs(capped_parts(graphs[index], flat, features))
-        far = torch.split(_distance(tried, predicted[index], classes), of_graph.tolist())
-        for number, (mask, distance) in enumerate(zip(masks, far, strict=True)):
-            for choice in distance.argsort(stable=True)[:n].tolist():
-                nodes = tuple(np.flatnonzero(mask[choice]).tolist())
-                found[number].setdefault(
-                    nodes, _subgraph(nodes, parts[number].numpy(), graphs.ids[number])
-                )
+    tried = candidate_parts(graphs, scores.numpy(), sizes, candidates)
+    # All parts of all molecules and sizes are predicted at once, sizes innermost.
+    counts = torch.tensor([len(masks) for masks in tried])
+    owner = torch.arange(len(graphs)).repeat_interleave(len(sizes)).repeat_interleave(counts)
+    flat = torch.from_numpy(np.concatenate([masks.reshape(-1) for masks in tried]))
+    values, _ = outputs(capped_parts(replace(graphs, ids=None)[owner], flat, features))
+    far = torch.split(_distance(values, predicted[owner], classes), counts.tolist())
+    found: list[dict[tuple[int, ...], Rationale]] = [{} for _ in range(len(graphs))]
+    own = torch.split(scores, graphs.sizes.tolist())
+    for number, (masks, distance) in enumerate(zip(tried, far, strict=True)):
+        molecule = number // len(sizes)
+        for choice in distance.argsort(stable=True)[:n].tolist():
+            mask = masks[choice]
+            nodes = tuple(np.flatnonzero(mask).tolist())
+            score = float(own[molecule].numpy()[mask].mean())
+            found[molecule].setdefault(nodes, Rationale(nodes, score, len(nodes) / len(mask)))
     return [list(of_molecule.values()) for of_molecule in found]
 
 
-def _candidates(
-    trees: list[BlockTree], scores: npt.NDArray[Any], ptr: list[int], wanted: Any, most: int
+def candidate_parts(
+    graphs: PackedGraphs,
+    scores: npt.NDArray[Any],
+    sizes: Sequence[npt.NDArray[Any]],
+    most: int = MOST_CANDIDATES,
 ) -> list[Mask]:
-    """The parts to try, ``bool [candidates, atoms]`` for each molecule."""
+    """The parts to try, ``bool [parts, atoms]``: for each molecule, one array for each size.
+
+    Args:
+        graphs: Molecules.
+        scores: One number for each atom.
+        sizes: Arrays of wanted numbers of atoms, one entry for each molecule.
+        most: Of more parts than these, those of the highest mean score.
+    """
+    trees = block_trees(graphs, blocks_of(graphs, graphs.edge_attr))
+    wanted = np.stack(sizes, axis=1).tolist()
     chosen = []
-    for tree, (low, high), size in zip(trees, pairwise(ptr), wanted, strict=True):
-        own = scores[low:high]
-        near = nearest_size(tree, int(size))
-        unions = connected_unions(tree, max(1, near - 1), near + 1, cap=MOST_VISITED).masks
-        if not unions:  # the enumeration ended before it reached the size
-            best = best_unions(tree, tree.sums(own), limit=near)
-            unions = [union for _, union in best[near]]
-        masks = tree.nodes(unions)
-        if len(masks) > most:
-            means = masks @ own / masks.sum(1)
-            masks = masks[np.sort(np.argsort(-means, kind="stable")[:most])]
-        chosen.append(masks)
+    for tree, (low, high), each in zip(
+        trees, pairwise(graphs.node_ptr.tolist()), wanted, strict=True
+    ):
+        chosen += [_parts_of_size(tree, scores[low:high], int(size), most) for size in each]
     return chosen
+
+
+def _parts_of_size(tree: BlockTree, own: npt.NDArray[Any], size: int, most: int) -> Mask:
+    near = nearest_size(tree, size)
+    unions = connected_unions(tree, max(1, near - 1), near + 1, cap=MOST_VISITED).masks
+    if not unions:  # the enumeration ended before it reached the size
+        unions = [union for _, union in best_unions(tree, tree.sums(own), limit=near)[near]]
+    masks = tree.nodes(unions)
+    if len(masks) > most:
+        means = masks @ own / masks.sum(1)
+        masks = masks[np.sort(np.argsort(-means, kind="stable")[:most])]
+    return masks
 
 
 def _distance(tried: Tensor, predicted: Tensor, classes: bool) -> Tensor:
     if classes:
         tried, predicted = tried.softmax(1), predicted.softmax(1)
     return (tried - predicted).abs().sum(1)
-
-
-def _subgraph(nodes: tuple[int, ...], scores: npt.NDArray[Any], smiles: str) -> Subgraph:
-    return Subgraph(
-        nodes,
-        float(scores[list(nodes)].mean()),
-        len(nodes) / len(scores),
-        fragment(smiles, nodes, capped=False).smiles,
-    )

@@ -110,7 +110,7 @@ class Recognise:
             "spread": pa.nulls(len(kept), pa.float64()),
             "stability": pa.nulls(len(kept), pa.float64()),
             "scores": _lists(graphs.node_ptr.numpy(), scores.numpy(), pa.float32()),
-            "rationales": _rationales(self._subgraphs(graphs, scores, readings)),
+            "rationales": _rationales(self._subgraphs(graphs, (outputs, scores), readings)),
             **{field.name: kept[field.name] for field in carried},
         }
         return pa.table(columns, schema=schema)
@@ -127,7 +127,7 @@ class Recognise:
         return {"prediction": values[:, 0] if card.outputs == 1 else values.tolist()}
 
     def _subgraphs(
-        self, graphs: PackedGraphs, scores: Tensor, readings: Readings
+        self, graphs: PackedGraphs, whole: tuple[Tensor, Tensor], readings: Readings
     ) -> list[list[Subgraph]]:
         if self.n == 0:
             return [[] for _ in readings.smiles]
@@ -138,10 +138,12 @@ class Recognise:
                 self.n,
                 keep_ratio=self.keep_ratio,
                 classes=self.loaded.card_.task == "classification",
+                whole=whole,
+                mols=readings.mols,
             )
         return find_subgraphs(
             graphs,
-            scores.numpy(),
+            whole[1].numpy(),
             self.n,
             keep_ratio=self.keep_ratio,
             rule=self.rule,

@@ -3,6 +3,7 @@
 import pickle
 from pathlib import Path
 
+import numpy as np
 import pyarrow as pa
 import pytest
 from rdkit import Chem
@@ -10,7 +11,9 @@ from tests.bulk.conftest import SMILES
 
 from vgib.bulk.recognise import Recognise
 from vgib.bulk.schema import ABOUT, REJECTED
+from vgib.chem.properties import qed
 from vgib.data.records import MOLBLOCK
+from vgib.ensemble import predict, save_members, stability
 from vgib.errors import InputError
 from vgib.estimator import SubgraphRecognizer
 
@@ -103,8 +106,36 @@ def test_scores_alone_have_no_rationales(model: Path) -> None:
 
 def test_the_settings_travel_and_the_model_does_not(model: Path) -> None:
     work = Recognise(model, n=2)
-    assert work.loaded is work.loaded
+    assert work.models[0] is work.models[0]
     raw = pickle.dumps(work)
     assert len(raw) < 1000
     copy = pickle.loads(raw)
     assert copy == work and copy(chunk_of(["CCO"])).results == work(chunk_of(["CCO"])).results
+
+
+def test_an_ensemble_answers_with_means_spread_and_stability(model: Path, tmp_path: Path) -> None:
+    seeds = [SubgraphRecognizer.load(model)]
+    for seed in (1, 2):
+        seeds.append(SubgraphRecognizer(epochs=2, hidden=8, depth=2, seed=seed))
+        seeds[-1].fit(SMILES, seeds[0].predict(SMILES))
+    folder = save_members(seeds, tmp_path / "three")
+    rows = Recognise(folder, keep_ratio=(0.4,))(chunk_of(SMILES)).results.to_pandas()
+    mean, spread = predict(seeds, SMILES)
+    np.testing.assert_allclose(rows["prediction"], mean, rtol=1e-5)
+    np.testing.assert_allclose(rows["spread"], spread, rtol=1e-4)
+    np.testing.assert_allclose(rows["stability"], stability(seeds, SMILES, keep_ratio=0.4))
+    scores = np.mean([one.scores(SMILES) for one in seeds], axis=0)
+    np.testing.assert_allclose(np.concatenate(rows["scores"]), scores, rtol=1e-5)
+    alone = Recognise(folder, ensemble=False)(chunk_of(SMILES)).results
+    assert alone["prediction"].to_pylist() == pytest.approx(seeds[0].predict(SMILES).tolist())
+    assert alone["spread"].null_count == alone["stability"].null_count == len(SMILES)
+    guided = Recognise(folder, keep_ratio=(0.4,), rule="guided")(chunk_of(SMILES)).results
+    assert guided["stability"].to_pylist() == rows["stability"].tolist()
+
+
+def test_several_values_are_lists(tmp_path: Path) -> None:
+    values = np.stack([qed(SMILES), np.array([len(s) for s in SMILES])], axis=1)
+    trained = SubgraphRecognizer(epochs=1, hidden=8, depth=1).fit(SMILES, values)
+    found = Recognise(trained.save(tmp_path / "two"))(chunk_of(["CCO"])).results.to_pylist()[0]
+    assert found["prediction"] == pytest.approx(trained.predict(["CCO"])[0].tolist())
+    assert found["spread"] is None

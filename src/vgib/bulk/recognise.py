@@ -15,21 +15,30 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
+import torch
 from torch import Tensor
 
 from vgib.bulk.schema import ID, LINE, PROBLEM, RATIONALES, REJECTED, SMILES, results_schema
+from vgib.card import Card
 from vgib.chem.batch import Reading, Readings, read
 from vgib.chem.mol import MAX_ATOMS, Mixtures
 from vgib.data.molecules import packed
 from vgib.data.packed import PackedGraphs
 from vgib.data.records import MOLBLOCK
+from vgib.ensemble import agreement, members, outputs
 from vgib.errors import InputError
 from vgib.estimator import SubgraphRecognizer
 from vgib.guided import guided_subgraphs
-from vgib.recognition import Rule, Subgraph, find_subgraphs
+from vgib.recognition import Rule, Subgraph, find_rationales, find_subgraphs
 from vgib.train import predict
 
 Array = npt.NDArray[Any]
+
+BATCH = 256
+"""Molecules that go through the network at once: few enough that their states stay in the cache."""
+
+STABILITY_SHARE = 0.5
+"""The share of the atoms at which members are compared when no share was asked for."""
 
 
 class Recognised(NamedTuple):
@@ -53,6 +62,8 @@ class Recognise:
         rule: As for :meth:`vgib.estimator.SubgraphRecognizer.subgraphs`.
         mixtures: Whether the largest component of a salt is used, or salts are refused.
         max_atoms: Molecules with more heavy atoms are refused.
+        ensemble: Whether the model's further members (other seeds) are asked too: prediction and
+            scores are then their means, with spread and stability.
         device: Where to compute.
     """
 
@@ -62,16 +73,22 @@ class Recognise:
     rule: Rule | Literal["guided"] | None = None
     mixtures: Mixtures = "largest"
     max_atoms: int = MAX_ATOMS
+    ensemble: bool = True
     device: str = "cpu"
 
     @property
-    def loaded(self) -> SubgraphRecognizer:
-        """The model itself.
+    def models(self) -> tuple[SubgraphRecognizer, ...]:
+        """The model, and its further members.
 
         Raises:
             InputError: it is none for molecules.
         """
-        return _load(self.model, self.device)
+        return _load(self.model, self.ensemble, self.device)
+
+    @property
+    def card(self) -> Card:
+        """What the model says about itself."""
+        return self.models[0].card_
 
     def __call__(self, chunk: pa.Table) -> Recognised:
         """Recognises what can be read, and says of the rest why it cannot."""
@@ -81,15 +98,15 @@ class Recognise:
         return Recognised(self._results(kept, readings), _rejected(chunk, sound, readings))
 
     def _reading(self, chunk: pa.Table) -> Reading:
-        features = self.loaded.card_.features
-        assert features is not None
+        assert self.card.features is not None
         is_molblock = MOLBLOCK in chunk.column_names
-        return Reading(features, self.mixtures, self.max_atoms, is_molblock, keep_mols=True)
+        return Reading(
+            self.card.features, self.mixtures, self.max_atoms, is_molblock, keep_mols=True
+        )
 
     def schema(self, carried: Iterable[pa.Field] = ()) -> pa.Schema:
         """The columns of the results, with those that are carried through at the end."""
-        card = self.loaded.card_
-        return results_schema(card.task, card.outputs, carried)
+        return results_schema(self.card.task, self.card.outputs, carried)
 
     def _results(self, kept: pa.Table, readings: Readings) -> pa.Table:
         names = {LINE, ID, SMILES, MOLBLOCK, PROBLEM}
@@ -97,53 +114,76 @@ class Recognise:
         schema = self.schema(carried)
         if not len(kept):
             return schema.empty_table()
-        card = self.loaded.card_
-        graphs = packed(readings, str(card.features))
-        outputs, scores = predict(self.loaded.net_, graphs, device=self.device)
+        graphs = packed(readings, str(self.card.features))
+        each = [predict(m.net_, graphs, batch_size=BATCH, device=self.device) for m in self.models]
+        values = torch.stack([value for value, _ in each]).double()
+        scores = torch.stack([score for _, score in each])
         notes = dict(readings.notes)
         columns: dict[str, Any] = {
             LINE: kept[LINE],
             ID: _optional(kept, ID),
             SMILES: readings.smiles,
             "note": [notes.get(position) for position in readings.kept],
-            **self._predictions(outputs),
-            "spread": pa.nulls(len(kept), pa.float64()),
-            "stability": pa.nulls(len(kept), pa.float64()),
-            "scores": _lists(graphs.node_ptr.numpy(), scores.numpy(), pa.float32()),
-            "rationales": _rationales(self._subgraphs(graphs, (outputs, scores), readings)),
+            **self._predictions(values),
+            "stability": self._stability(graphs, scores),
+            "scores": _lists(graphs.node_ptr.numpy(), scores.mean(0).numpy(), pa.float32()),
+            "rationales": _rationales(self._subgraphs(graphs, scores, readings)),
             **{field.name: kept[field.name] for field in carried},
         }
         return pa.table(columns, schema=schema)
 
-    def _predictions(self, outputs: Tensor) -> dict[str, Any]:
-        card = self.loaded.card_
-        if card.task == "classification":
-            chances, chosen = outputs.softmax(1).max(1)
+    def _predictions(self, values: Tensor) -> dict[str, Any]:
+        """Means over the members and their standard deviations."""
+        if self.card.task == "classification":
+            chances = values.softmax(2)
+            chosen = chances.mean(0).argmax(1)
+            own = chances[:, torch.arange(len(chosen)), chosen]
             return {
-                "prediction": np.asarray(card.classes)[chosen.numpy()],
-                "probability": chances.double().numpy(),
+                "prediction": np.asarray(self.card.classes)[chosen.numpy()],
+                "probability": own.mean(0).numpy(),
+                "spread": self._spread(own),
             }
-        values = outputs.double().numpy()
-        return {"prediction": values[:, 0] if card.outputs == 1 else values.tolist()}
+        if self.card.outputs == 1:
+            values = values[:, :, 0]
+        return {"prediction": list(values.mean(0).numpy()), "spread": self._spread(values)}
+
+    def _spread(self, values: Tensor) -> list[Any]:
+        if len(values) == 1:
+            return [None] * values.shape[1]
+        return list(values.std(0, correction=0).numpy())
+
+    def _stability(self, graphs: PackedGraphs, scores: Tensor) -> Any:
+        """How far the members' own choices agree, at the first of the wanted shares."""
+        if len(scores) == 1:
+            return pa.nulls(len(graphs), pa.float64())
+        share = self.keep_ratio[0] if self.keep_ratio else STABILITY_SHARE
+        rule = None if self.rule == "guided" else self.rule
+        masks = np.zeros(scores.shape, dtype=bool)
+        starts = graphs.node_ptr.tolist()
+        for mask, own in zip(masks, scores.numpy(), strict=True):
+            found = find_rationales(graphs, own, keep_ratio=share, rule=rule)
+            mask[
+                [low + n for low, best in zip(starts, found, strict=False) for n in best[0].nodes]
+            ] = True
+        return agreement(masks, graphs.node_ptr.numpy())
 
     def _subgraphs(
-        self, graphs: PackedGraphs, whole: tuple[Tensor, Tensor], readings: Readings
+        self, graphs: PackedGraphs, scores: Tensor, readings: Readings
     ) -> list[list[Subgraph]]:
         if self.n == 0:
             return [[] for _ in readings.smiles]
         if self.rule == "guided":
             return guided_subgraphs(
                 graphs,
-                lambda some: predict(self.loaded.net_, some, device=self.device),
+                lambda some: outputs(self.models, some),
                 self.n,
                 keep_ratio=self.keep_ratio,
-                classes=self.loaded.card_.task == "classification",
-                whole=whole,
+                classes=self.card.task == "classification",
                 mols=readings.mols,
             )
         return find_subgraphs(
             graphs,
-            whole[1].numpy(),
+            scores.mean(0).numpy(),
             self.n,
             keep_ratio=self.keep_ratio,
             rule=self.rule,
@@ -152,12 +192,15 @@ class Recognise:
 
 
 @lru_cache(maxsize=8)
-def _load(model: str | Path, device: str) -> SubgraphRecognizer:
+def _load(model: str | Path, ensemble: bool, device: str) -> tuple[SubgraphRecognizer, ...]:
     """Once in each process, also where every job comes with a fresh copy of the settings."""
-    found = SubgraphRecognizer.load(model, device=device)
-    if found.card_.features is None:
+    if ensemble:
+        found = members(model, device=device)
+    else:
+        found = [SubgraphRecognizer.load(model, device=device)]
+    if found[0].card_.features is None:
         raise InputError(f"{model} was not trained on molecules; use it from Python")
-    return found
+    return tuple(found)
 
 
 def _sound(chunk: pa.Table) -> pa.Table:

@@ -62,7 +62,9 @@ def results_schema(task: str, outputs: int, carried: Iterable[pa.Field] = ()) ->
         kinds |= {"prediction": pa.int64(), "probability": pa.float64()}
     else:
         kinds["prediction"] = pa.float64() if outputs == 1 else pa.list_(pa.float64())
-    kinds |= {"spread": pa.float64(), "stability": pa.float64()}
+    several = task == "regression" and outputs > 1
+    kinds |= {"spread": pa.list_(pa.float64()) if several else pa.float64()}
+    kinds["stability"] = pa.float64()
     kinds |= {"scores": pa.list_(pa.float32()), "rationales": RATIONALES}
     fields = [pa.field(name, kind, metadata={"about": ABOUT[name]}) for name, kind in kinds.items()]
     others = list(carried)

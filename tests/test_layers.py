@@ -13,7 +13,7 @@ SOURCE = Path(__file__).resolve().parents[1] / "src"
 LAYERS = [
     {"errors"},
     {"blocktree"},
-    {"registry", "config", "parallel", "records", "select", "metrics"},
+    {"registry", "config", "parallel", "records", "select", "metrics", "team"},
     {"recipes"},
     {"chem", "nn"},
     {"data", "report"},

@@ -6,7 +6,7 @@ import logging
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from math import isfinite
+from math import cos, isfinite, pi
 from pathlib import Path
 from time import monotonic, perf_counter
 from typing import Any
@@ -21,6 +21,7 @@ from vgib.data.packed import Batch, PackedGraphs
 from vgib.errors import FileFormatError, InputError, VgibError
 from vgib.nn.flat import FlatParameters
 from vgib.nn.net import SubgraphNet
+from vgib.team import ALONE, Alone
 
 log = logging.getLogger(__name__)
 
@@ -60,6 +61,7 @@ def train(
     on_epoch: Callable[[Epoch], None] | None = None,
     on_step: Callable[[dict[str, Tensor]], None] | None = None,
     device: torch.device | str = "cpu",
+    team: Alone = ALONE,
 ) -> History:
     """Trains in place and gives the history.
 
@@ -72,16 +74,20 @@ def train(
         checkpoint: A file to resume from when it exists, and to write as training goes on. It is
             replaced atomically: a killed process resumes to the very same weights.
         checkpoint_seconds: Least time between two writes.
-        on_epoch: Called with each finished epoch.
+        on_epoch: Called with each finished epoch, once its checkpoint is written.
         on_step: Called with every term of each finished step, as tensors.
         device: Where to compute.
+        team: The workers that train this model, each with its own part of the graphs; weights and
+            histories are the same on all of them.
     """
     _check(net, graphs, index, val)
     net.to(device)
-    outer, inner = levels(net, settings)
+    outer, inner = levels(net, settings, team)
+    own = len(graphs) if index is None else len(index)
+    sizes, moments = team.batch_sizes(settings.batch_size, own), _moments(net)
     identity = _identity(net, graphs, index) if checkpoint is not None else {}
     state = _State(net, outer, inner, History(), settings, identity)
-    with threads(settings.threads), seeded(settings.seed, device):
+    with threads(settings.threads), seeded(settings.seed + (team.rank << 32), device):
         if checkpoint is not None and checkpoint.exists():
             state.load(checkpoint)
         written = monotonic()
@@ -94,19 +100,20 @@ def train(
             sums: dict[str, Tensor] = {}
             net.train()
             for batch in graphs.batches(
-                settings.batch_size, index=index, generator=torch.default_generator, device=device
+                sizes, index=index, generator=torch.default_generator, device=device
             ):
                 if inner is not None:
                     train_inner_level(net, batch, inner)
                 terms = train_outer_level(net, batch, outer, clip=settings.clip)
+                team.average(moments, batch.num_graphs)
                 for name, term in terms.items():
                     sums[name] = sums.get(name, 0.0) + term.detach() * batch.num_graphs
                 if on_step is not None:
                     on_step(terms)
-            count = len(graphs) if index is None else len(index)
-            record = {name: float(total) / count for name, total in sums.items()}
+            record = team.mean({name: float(total) / own for name, total in sums.items()}, own)
             if val is not None:
-                record["val_loss"] = validation_loss(net, val, device=device)
+                loss = validation_loss(net, val, device=device)
+                record |= team.mean({"val_loss": loss}, len(val))
             if not all(isfinite(value) for value in record.values()):
                 raise DivergedError(
                     f"training diverged in epoch {epoch + 1}: {record}; lower lr "
@@ -114,11 +121,11 @@ def train(
                 )
             record["seconds"] = perf_counter() - started
             state.finish_epoch(record)
-            if on_epoch is not None:
-                on_epoch(state.history.epochs[-1])
             if checkpoint is not None and monotonic() - written >= checkpoint_seconds:
                 state.save(checkpoint)
                 written = monotonic()
+            if on_epoch is not None:
+                on_epoch(state.history.epochs[-1])
         if checkpoint is not None:
             state.save(checkpoint)
     state.restore_selected()
@@ -137,7 +144,7 @@ def train_outer_level(
     perturbed = net.perturb(encoded)
     terms = net.terms_of(encoded, perturbed, batch.y)
     loss = net.objective(terms)
-    level.step(loss, clip)
+    level.step(loss, batch.num_graphs, clip)
     kept = (perturbed.scores.detach() >= 0.5).float().mean()
     return terms | {"loss": loss, "kept": kept}
 
@@ -149,7 +156,7 @@ def train_inner_level(net: SubgraphNet, batch: Batch, level: "Level") -> None:
         encoded = net.encode(batch.x, batch.adj, batch.graphs)
         perturbed = net.perturb(encoded)
     for _ in range(bottleneck.inner_steps):
-        level.step(bottleneck.inner_loss(encoded, perturbed))
+        level.step(bottleneck.inner_loss(encoded, perturbed), batch.num_graphs)
 
 
 @torch.no_grad()
@@ -216,35 +223,50 @@ def seeded(seed: int, device: torch.device | str = "cpu") -> Iterator[None]:
 class Level:
     """What one level of the objective trains: its parameters, in one vector, and their Adam."""
 
-    def __init__(self, parameters: Iterable[nn.Parameter], lr: float, decay: float = 0.0) -> None:
+    def __init__(
+        self,
+        parameters: Iterable[nn.Parameter],
+        lr: float,
+        decay: float = 0.0,
+        team: Alone = ALONE,
+    ) -> None:
         self.parameters = FlatParameters(parameters)
+        self.team = team
         vector = [self.parameters.vector]
         self.adam = torch.optim.Adam(vector, lr=lr, weight_decay=decay, fused=True)
 
-    def step(self, loss: Tensor, clip: float | None = None) -> None:
-        """Moves the parameters down the gradient of the loss."""
-        self.parameters.zero_grad()
+    def step(self, loss: Tensor, graphs: int, clip: float | None = None) -> None:
+        """Moves the parameters down the gradient of the loss, a mean over so many graphs."""
+        gradient = self.parameters.zero_grad()
         loss.backward()  # type: ignore[no-untyped-call]
+        self.team.average([gradient], graphs)
         if clip is not None:
             nn.utils.clip_grad_norm_(self.parameters.vector, clip)
         self.adam.step()
 
     def set_rate(self, settings: Training, epoch: int) -> None:
-        """The learning rate of this epoch: halved every ``halve_at`` epochs."""
+        """The learning rate of this epoch: halved now and then, or falling along a cosine."""
         halvings = epoch // settings.halve_at if settings.halve_at else 0
+        fall = (1 + cos(pi * epoch / settings.epochs)) / 2 if settings.cosine else 1.0
         for group in self.adam.param_groups:
-            group["lr"] = settings.lr * 0.5**halvings
+            group["lr"] = settings.lr * 0.5**halvings * fall
 
 
-def levels(net: SubgraphNet, settings: Training) -> tuple[Level, Level | None]:
+def levels(net: SubgraphNet, settings: Training, team: Alone = ALONE) -> tuple[Level, Level | None]:
     """The outer level, all of the model, and the inner one (a critic) where there is one."""
     critic = list(net.bottleneck.inner_parameters())
     known = {id(parameter) for parameter in critic}
     rest = [parameter for parameter in net.parameters() if id(parameter) not in known]
-    outer = Level(rest, settings.lr, settings.weight_decay)
+    outer = Level(rest, settings.lr, settings.weight_decay, team)
     if not critic or not net.bottleneck.inner_steps:
         return outer, None
-    return outer, Level(critic, settings.inner_lr)
+    return outer, Level(critic, settings.inner_lr, team=team)
+
+
+def _moments(net: SubgraphNet) -> list[Tensor]:
+    """The running moments (of a population prior, of batch norm), which every batch moves."""
+    buffers = [*net.encoder.buffers(), *net.bottleneck.buffers()]
+    return [buffer for buffer in buffers if buffer.is_floating_point()]
 
 
 @dataclass
@@ -305,20 +327,12 @@ class _State:
 
     def load(self, path: Path) -> None:
         """Takes everything back; refuses a checkpoint of other settings or another model."""
-        try:
-            with safe_open(path, framework="pt") as file:
-                about = json.loads(file.metadata()["about"])
-                settings = about["settings"]
-                tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
-        except (SafetensorError, OSError, KeyError, TypeError, json.JSONDecodeError) as error:
-            raise FileFormatError(
-                f"{str(path)!r} is not a usable checkpoint ({error}); delete it to start again"
-            ) from None
+        tensors, about = _read(path)
         weights = _under("net.", tensors)
         ours = self.net.state_dict()
         if {k: v.shape for k, v in weights.items()} != {k: v.shape for k, v in ours.items()}:
             raise InputError(f"{str(path)!r} belongs to another model; delete it to start again")
-        changed = _differences(settings, self.settings.model_dump() | self.identity)
+        changed = _differences(about["settings"], self.settings.model_dump() | self.identity)
         if changed:
             raise InputError(
                 f"{str(path)!r} was made with other settings ({changed}); "
@@ -335,6 +349,29 @@ class _State:
             torch.cuda.set_rng_state(tensors["random_cuda"])
         self.history = History(about["epochs"], about["best_epoch"], about["best_loss"])
         log.info("resumed from %s after epoch %d", path, len(self.history.epochs))
+
+
+def restore(net: SubgraphNet, checkpoint: Path) -> History:
+    """Takes the selected weights of a finished training over into a model; gives its history."""
+    tensors, about = _read(checkpoint)
+    selected = _under("best.", tensors) or _under("net.", tensors)
+    net.load_state_dict(selected)
+    net.eval()
+    return History(about["epochs"], about["best_epoch"], about["best_loss"])
+
+
+def _read(path: Path) -> tuple[dict[str, Tensor], dict[str, Any]]:
+    """The tensors of a checkpoint, and what it says about itself."""
+    try:
+        with safe_open(path, framework="pt") as file:
+            about: dict[str, Any] = json.loads(file.metadata()["about"])
+            if "settings" not in about:
+                raise KeyError("settings")
+            return {name: file.get_tensor(name) for name in file.keys()}, about  # noqa: SIM118
+    except (SafetensorError, OSError, KeyError, TypeError, json.JSONDecodeError) as error:
+        raise FileFormatError(
+            f"{str(path)!r} is not a usable checkpoint ({error}); delete it to start again"
+        ) from None
 
 
 def _check(

@@ -384,13 +384,13 @@ class PackedGraphs:
 
     def batches(
         self,
-        batch_size: int,
+        batch_size: int | list[int],
         *,
         index: Tensor | None = None,
         generator: torch.Generator | None = None,
         device: torch.device | str = "cpu",
     ) -> Iterator[Batch]:
-        """Batches in order, or shuffled when a ``generator`` is given."""
+        """Batches of one size, or of these sizes; shuffled when a ``generator`` is given."""
         order = torch.arange(len(self)) if index is None else torch.as_tensor(index)
         if generator is not None:
             order = order[torch.randperm(len(order), generator=generator)]

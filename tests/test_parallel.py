@@ -5,7 +5,8 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -162,3 +163,19 @@ def test_workers_end_with_their_parent(tmp_path: Path, how: signal.Signals) -> N
     while is_alive(worker) and time.monotonic() < deadline:
         time.sleep(0.05)
     assert not is_alive(worker)
+
+
+def test_jobs_are_taken_as_they_are_needed() -> None:
+    taken = 0
+
+    def endless() -> Iterator[int]:
+        nonlocal taken
+        while True:
+            yield taken
+            taken += 1
+
+    with closing(LocalProcesses(2).map(square, endless())) as found:
+        for _ in range(5):
+            outcome = next(found)
+            assert outcome.result == outcome.job**2
+        assert taken <= 5 + 2  # those that are answered, and one for each worker

@@ -72,26 +72,37 @@ class LocalProcesses:
         self.retries = retries
 
     def map(self, work: Callable[[J], R], jobs: Iterable[J]) -> Iterator[Outcome[J, R]]:
-        """One outcome for each job, in the order in which they finish."""
-        waiting: deque[tuple[J, int]] = deque((job, 0) for job in jobs)
+        """One outcome for each job, in the order in which they finish.
+
+        Jobs are taken as they are needed, so that there may be any number of them; a worker gets
+        its next job before the outcome of the last is handed out.
+        """
+        fresh = ((job, 0) for job in jobs)
+        again: deque[tuple[J, int]] = deque()
         crew: list[_Worker] = []
+        finished: list[Outcome[J, R]] = []
         try:
-            while waiting or any(worker.task for worker in crew):
-                while waiting and len(crew) < self.workers:
-                    crew.append(_Worker(work))
-                for worker in crew:
-                    if waiting and worker.task is None:
-                        worker.start(*waiting.popleft())
+            while True:
+                while sum(worker.task is not None for worker in crew) < self.workers:
+                    task = again.popleft() if again else next(fresh, None)
+                    if task is None:
+                        break
+                    _idle(crew, work).start(*task)
+                yield from finished
+                finished = []
+                if not any(worker.task for worker in crew):
+                    return
                 for worker in _ready(crew):
-                    task, answer = worker.finish()
+                    done, answer = worker.finish()
                     if answer is not None:
-                        yield Outcome(task.job, *answer)
+                        finished.append(Outcome(done.job, *answer))
                         continue
                     crew.remove(worker)
-                    if task.tries < self.retries:
-                        waiting.appendleft((task.job, task.tries + 1))
+                    if done.tries < self.retries:
+                        again.append((done.job, done.tries + 1))
                     else:
-                        yield Outcome(task.job, None, worker.epitaph(), task.elapsed())
+                        error = worker.epitaph()
+                        finished.append(Outcome(done.job, None, error, done.elapsed()))
         finally:
             for worker in crew:
                 worker.stop()
@@ -155,6 +166,15 @@ class _Worker:
             self.process.kill()
             self.process.join()
         self.pipe.close()
+
+
+def _idle(crew: list[_Worker], work: Callable[[Any], Any]) -> _Worker:
+    """A worker without a job; a new one where all have one."""
+    for worker in crew:
+        if worker.task is None:
+            return worker
+    crew.append(_Worker(work))
+    return crew[-1]
 
 
 def _ready(crew: list[_Worker]) -> list[_Worker]:

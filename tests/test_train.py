@@ -214,6 +214,15 @@ def test_the_rate_is_halved_every_so_many_epochs() -> None:
     assert level.adam.param_groups[0]["lr"] == 0.8
 
 
+def test_the_rate_falls_along_half_a_cosine() -> None:
+    level = Level([torch.nn.Parameter(torch.zeros(1))], lr=9.0)
+    rates = []
+    for epoch in range(4):
+        level.set_rate(Training(lr=0.8, epochs=4, cosine=True), epoch)
+        rates.append(level.adam.param_groups[0]["lr"])
+    assert rates == pytest.approx([0.8, 0.4 * (1 + 0.5**0.5), 0.4, 0.4 * (1 - 0.5**0.5)])
+
+
 def test_the_halved_rate_is_used() -> None:
     def moved(halve_at: int | None) -> list[float]:
         net = make_net("attention")

@@ -60,6 +60,7 @@ class Training(Settings):
     lr: float = Field(1e-3, gt=0, description="Learning rate of Adam.")
     weight_decay: float = Field(0.0, ge=0, description="L2 penalty of Adam.")
     halve_at: int | None = Field(None, ge=1, description="Halve the rate every so many epochs.")
+    cosine: bool = Field(False, description="Let the rate fall to zero along half a cosine.")
     patience: int | None = Field(
         None, ge=1, description="Stop after so many epochs without a lower validation loss."
     )

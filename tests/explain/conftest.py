@@ -1,6 +1,7 @@
 """Small graphs and models that the tests of explainers share."""
 
 from collections.abc import Callable
+from functools import partial
 
 import pytest
 import torch
@@ -22,7 +23,14 @@ from vgib.nn.net import build
 
 CHANNELS = 5
 CLASSES = 3
-LAYERS = {"gcn": GCN, "gin": GIN, "gat": GAT, "sage": GraphSAGE}
+LAYERS = {
+    "gcn": GCN,
+    "gin": GIN,
+    "gat": GAT,
+    "gatv2": partial(GAT, v2=True, heads=2),
+    "sage": GraphSAGE,
+    "maxsage": partial(GraphSAGE, aggr="max"),
+}
 POOLS = {"sum": global_add_pool, "mean": global_mean_pool, "max": global_max_pool}
 
 

@@ -27,8 +27,10 @@ ModelOf = Callable[[str], nn.Module]
         ("gcn-mean", "mean"),
         ("gin", "sum"),
         ("gcn-max", "sum"),  # no maximum of rectified channels is below zero
-        ("gat", None),
-        ("sage-mean", None),
+        ("gat", "sum"),
+        ("gatv2-mean", "mean"),
+        ("sage-mean", "mean"),
+        ("maxsage", None),
     ],
 )
 def test_where_nodes_can_be_removed_exactly_is_found_out(

@@ -40,7 +40,9 @@ def test_message_weights_are_pygs_masks(of: str, model_of: ModelOf, graphs: Pack
     torch.testing.assert_close(found, expected)
 
 
-@pytest.mark.parametrize("of", ["ours-gcn", "ours-gat", "ours-sage", "gcn", "gin"])
+@pytest.mark.parametrize(
+    "of", ["ours-gcn", "ours-gat", "ours-sage", "gcn", "gin", "gat", "gatv2", "sage"]
+)
 def test_edge_weights_of_0_and_1_are_the_graph_without_those_edges(
     of: str, model_of: ModelOf, graphs: PackedGraphs
 ) -> None:

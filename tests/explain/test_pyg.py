@@ -2,10 +2,12 @@
 
 import logging
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
 import torch
+from sklearn.metrics import roc_auc_score
 from torch import Tensor, nn
 from torch_geometric.data import Batch, Data
 from torch_geometric.explain import Explainer
@@ -13,7 +15,9 @@ from torch_geometric.explain.metric import fidelity, groundtruth_metrics, unfait
 
 from vgib.errors import InputError
 from vgib.explain.lift import to_edges
+from vgib.explain.many import explain_many
 from vgib.explain.pyg import GIBExplainer, GSATExplainer, VGIBExplainer
+from vgib.explain.vgib import VGIB
 
 ModelOf = Callable[[str], nn.Module]
 ALGORITHMS = {
@@ -186,11 +190,55 @@ def test_mistakes_are_named(model_of: ModelOf, data: list[Data]) -> None:
         )
 
 
-def test_ground_truth_metrics_take_the_masks(model_of: ModelOf, data: list[Data]) -> None:
-    pytest.importorskip("torchmetrics", reason="PyG's groundtruth_metrics needs torchmetrics")
-    model = model_of("gcn")
-    explain = explainer(model, ALGORITHMS["vgib"]().fit(model, data))
+def explained(model: nn.Module, data: list[Data], **changes: Any) -> Any:
+    explain = explainer(model, ALGORITHMS["vgib"]().fit(model, data), **changes)
     batch = Batch.from_data_list(data)
-    found = explain(batch.x, batch.edge_index, batch=batch.batch)
-    truth = (batch.x[:, 0] > 0).float()
-    assert 0 <= groundtruth_metrics(found.node_mask, truth, metrics="auroc") <= 1
+    return explain(batch.x, batch.edge_index, batch=batch.batch)
+
+
+def test_ground_truth_metrics_are_those_of_scikit_learn(
+    model_of: ModelOf, data: list[Data]
+) -> None:
+    found = explained(model_of("gcn"), data)
+    truth = Batch.from_data_list(data).x[:, 0] > 0
+    names = ["accuracy", "recall", "precision", "f1_score", "auroc"]
+    measured = groundtruth_metrics(found.node_mask, truth.float(), metrics=names, threshold=0.4)
+    scores = found.node_mask.squeeze(1).numpy()
+    assert measured[-1] == pytest.approx(roc_auc_score(truth.numpy(), scores), abs=1e-6)
+    assert measured[0] == pytest.approx(float(((scores > 0.4) == truth.numpy()).mean()), abs=1e-6)
+    edges = to_edges(truth.float(), found.edge_index)
+    assert 0 <= groundtruth_metrics(found.edge_mask, edges, metrics="auroc") <= 1
+
+
+@pytest.mark.parametrize(
+    ("threshold", "kept"),
+    [(("hard", 0.5), None), (("topk", 4), 4), (("topk_hard", 4), 4)],
+    ids=["hard", "topk", "topk_hard"],
+)
+def test_every_kind_of_threshold_cuts_both_masks(
+    threshold: tuple[str, float], kept: int | None, model_of: ModelOf, data: list[Data]
+) -> None:
+    model = model_of("gcn")
+    plain = explained(model, data)
+    found = explained(model, data, threshold_config=threshold)
+    for name in ("node_mask", "edge_mask"):
+        mask, scores = found[name].flatten(), plain[name].flatten()
+        expected = (scores > 0.5).sum() if kept is None else torch.tensor(kept)
+        assert int((mask > 0).sum()) == int(expected)
+        assert mask[mask > 0].unique().numel() == 1 or threshold[0] == "topk"
+    part = found.get_explanation_subgraph()
+    assert found.get_complement_subgraph().num_nodes == found.num_nodes - part.num_nodes
+
+
+@pytest.mark.parametrize("several", [True, False], ids=["explain_many", "Explainer"])
+def test_pyg_draws_the_explanation(
+    several: bool, model_of: ModelOf, data: list[Data], tmp_path: Path
+) -> None:
+    pytest.importorskip("matplotlib", reason="PyG draws with matplotlib")
+    model = model_of("gcn")
+    found = explain_many(model, data, VGIB(steps=3))[0] if several else explained(model, data)
+    assert found.validate()
+    found.visualize_graph(str(tmp_path / "graph.png"), backend="networkx")
+    assert (tmp_path / "graph.png").read_bytes().startswith(b"\x89PNG")
+    with pytest.raises(ValueError, match="Cannot compute feature importance for object-level"):
+        found.visualize_feature_importance(str(tmp_path / "features.png"))

@@ -16,7 +16,8 @@ from typing import Any, Literal
 import torch
 from torch import Tensor, nn
 from torch_geometric.explain.algorithm.utils import clear_masks
-from torch_geometric.nn import GCNConv, MessagePassing
+from torch_geometric.nn import GATConv, GATv2Conv, GCNConv, MeanAggregation, MessagePassing
+from torch_geometric.utils import scatter
 
 from vgib.data.packed import Batch, PackedGraphs
 from vgib.errors import InputError
@@ -34,8 +35,14 @@ takes the place of their features. ``representation``: they are replaced after t
 """
 
 ChangeMessages = Callable[[int, Tensor], Tensor]
+ATTENTION = (GATConv, GATv2Conv)
+"""Layers whose messages are weighted by a softmax over a node's edges."""
+
 TINY = 1e-12
 """Keeps the logarithm of a probability finite."""
+
+SMALLEST = torch.finfo(torch.float32).tiny
+"""Keeps a share of nothing finite."""
 
 
 @dataclass(eq=False)
@@ -59,6 +66,7 @@ class _Plan:
 
     inputs: Tensor | None = None
     edge_weight: Tensor | None = None
+    receiver: Tensor | None = None
     on_message: ChangeMessages | None = None
     on_last: Callable[[Tensor], Tensor] | None = None
     calls: int = 0
@@ -125,13 +133,16 @@ class Frozen:
             self._prepare(layer)
 
     def _prepare(self, layer: Any) -> None:
-        def explain_message(inputs: Tensor) -> Tensor:
-            assert self._plan.on_message is not None
-            return self._plan.on_message(self._plan.calls, inputs)
+        def explain_message(messages: Tensor) -> Tensor:
+            if self._plan.on_message is not None:
+                return self._plan.on_message(self._plan.calls, messages)
+            return self._weighted(layer, messages)
 
         layer.explain_message = explain_message
         layer.register_forward_pre_hook(self._before_layer, with_kwargs=True)
         layer.register_forward_hook(self._after_layer)
+        if isinstance(layer, ATTENTION):
+            layer.register_edge_update_forward_hook(self._after_attention)
 
     def _before_layer(
         self, layer: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
@@ -167,6 +178,30 @@ class Frozen:
             output = plan.on_last(output)
         return output
 
+    def _after_attention(self, layer: Any, args: tuple[Any, ...], attention: Tensor) -> Tensor:
+        """The softmax over the edges as far as they are kept; self-loops stand last and stay."""
+        if self._plan.edge_weight is None:
+            return attention
+        receiver = args[0][1]
+        kept = attention * _with_loops(self._plan.edge_weight, attention)
+        # What is left of a sharp attention may be tiny; only nothing at all stays nothing.
+        total = scatter(kept, receiver, dim=0, reduce="sum").clamp(min=SMALLEST)
+        share: Tensor = kept / total[receiver]
+        return share
+
+    def _weighted(self, layer: Any, messages: Tensor) -> Tensor:
+        """Messages as far as their edges are kept; a mean is then one over what is kept."""
+        plan = self._plan
+        assert plan.edge_weight is not None and plan.receiver is not None
+        weight = _with_loops(plan.edge_weight, messages)
+        if isinstance(layer.aggr_module, MeanAggregation):
+            loops = torch.arange(len(weight) - len(plan.receiver), device=plan.receiver.device)
+            receiver = torch.cat([plan.receiver, loops])
+            count = scatter(torch.ones_like(weight), receiver, dim=0, reduce="sum")
+            total = scatter(weight, receiver, dim=0, reduce="sum").clamp(min=SMALLEST)
+            weight = weight * (count / total)[receiver]
+        return messages * weight
+
     def run(
         self,
         batch: Batch,
@@ -190,15 +225,14 @@ class Frozen:
         if on_last is not None and self._num_calls is None:
             with torch.no_grad():
                 self.run(batch)
-        self._plan = plan = _Plan(inputs, None, on_message, on_last)
+        self._plan = plan = _Plan(inputs, on_message=on_message, on_last=on_last)
         edges: Any = batch.adj.edge_index
         if message_weight is not None:
             plan.on_message = self._weighting(message_weight)
         elif self._takes_adjacency and on_message is None:
             edges = batch.adj if edge_weight is None else batch.adj.with_weight(edge_weight)
         elif edge_weight is not None:
-            plan.edge_weight = edge_weight
-            plan.on_message = self._weighting(edge_weight)
+            plan.edge_weight, plan.receiver = edge_weight, edges[1]
         x = inputs if inputs is not None and batch.x.is_floating_point() else batch.x
         with self._explaining(plan):
             output = self.model(x, edges, batch.graphs.batch)
@@ -211,9 +245,11 @@ class Frozen:
         chosen = [
             layer
             for layer in self.layers
-            if plan.on_message is not None
-            and layer.explain is not False
-            and not (plan.edge_weight is not None and _renormalises(layer))
+            if layer.explain is not False
+            and (
+                plan.on_message is not None
+                or (plan.edge_weight is not None and not _takes_weights(layer))
+            )
         ]
         for layer in chosen:
             layer.explain = True
@@ -225,12 +261,7 @@ class Frozen:
 
     @staticmethod
     def _weighting(weight: Tensor) -> ChangeMessages:
-        def change(_: int, messages: Tensor) -> Tensor:
-            loops = messages.shape[0] - weight.shape[0]
-            full = torch.cat([weight, weight.new_ones(loops)]) if loops else weight
-            return messages * full.view(-1, *[1] * (messages.dim() - 1))
-
-        return change
+        return lambda _, messages: messages * _with_loops(weight, messages)
 
     def _checked(self, output: Any, batch: Batch) -> Tensor:
         if not isinstance(output, Tensor) or not output.is_floating_point():
@@ -306,6 +337,18 @@ class Frozen:
     def importance(self, attributions: Tensor) -> Tensor:
         """For classes, what speaks for the goal; for values, what moves them either way."""
         return attributions if self.is_classifier else attributions.abs()
+
+
+def _with_loops(weight: Tensor, values: Tensor) -> Tensor:
+    """Edge weights, with 1 for the self-loops that a layer added at the end, to multiply with."""
+    loops = values.shape[0] - weight.shape[0]
+    full = torch.cat([weight, weight.new_ones(loops)]) if loops else weight
+    return full.view(-1, *[1] * (values.dim() - 1))
+
+
+def _takes_weights(layer: Any) -> bool:
+    """Whether a layer follows edge weights before its messages are made."""
+    return _renormalises(layer) or isinstance(layer, ATTENTION)
 
 
 def _renormalises(layer: Any) -> bool:

@@ -135,3 +135,20 @@ def test_the_cost_is_that_of_dataset_and_row() -> None:
         {"bottleneck": "gib", "encoder": "gcn", "readout": "sum", "fold": 0},
     )
     assert made.cost_of(other) == 1.0
+
+
+def test_what_a_row_stands_for_goes_before_what_all_share_and_a_user_before_both() -> None:
+    rows = {"method": ["att05", "gib"], "seed": 0}
+    epochs = {job.cell(): job.model_dump()["epochs"] for job in recipe("table2").jobs(subset=rows)}
+    assert epochs == {"list/qed/att05": 2, "list/qed/gib": 3}
+    given = recipe("table2").jobs({"epochs": 1}, rows)
+    assert {job.model_dump()["epochs"] for job in given} == {1}
+
+
+def test_table1_has_every_row_in_both_versions() -> None:
+    jobs = [job.model_dump() for job in recipe("table1").jobs()]
+    assert {(job["version"], job["property"]) for job in jobs} == {
+        (version, name) for version in ("list", "full") for name in ("qed", "hlm", "mlm", "rlm")
+    }
+    assert {job["seed"] for job in jobs} == {0, 1, 2}
+    assert {job["tested"] for job in jobs} == {300}

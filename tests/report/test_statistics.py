@@ -1,11 +1,19 @@
-"""The corrected interval against a hand computation, verdicts and ranks."""
+"""Intervals against hand computations, verdicts and ranks."""
 
 import math
 
 import numpy as np
 import pytest
 
-from vgib.report.statistics import Difference, average_ranks, corrected_interval, plain, spread
+from vgib.report.statistics import (
+    Array,
+    Difference,
+    average_ranks,
+    corrected_interval,
+    plain,
+    resampled_interval,
+    spread,
+)
 
 DIFFERENCES = [0.02, -0.01, 0.03, 0.00, 0.01]
 
@@ -74,3 +82,30 @@ def test_spread_is_the_sample_standard_deviation() -> None:
 
 def test_json_has_no_nan() -> None:
     assert [plain(value) for value in (0.5, math.nan, math.inf, -math.inf)] == [0.5] + [None] * 3
+
+
+def test_a_bootstrap_over_seeds_and_molecules_holds_what_both_contribute() -> None:
+    rng = np.random.default_rng(0)
+    alike = [rng.normal(1.0, 1.0, (400, 1)) for _ in range(3)]
+    apart = [group + shift for group, shift in zip(alike, (-0.5, 0.0, 0.5), strict=True)]
+
+    def width(groups: list[Array]) -> float:
+        found = resampled_interval(groups, lambda means: means[..., 0])
+        assert found.low < found.mean < found.high and found.n == 1200
+        return found.high - found.low
+
+    expected = 2 * 1.96 / np.sqrt(1200)
+    assert 0.7 * expected < width(alike) < 2.5 * expected
+    assert width(apart) > 5 * expected
+
+
+def test_a_bootstrap_of_one_seed_is_over_its_molecules() -> None:
+    values = np.random.default_rng(0).normal(0.0, 1.0, (900, 2))
+    found = resampled_interval([values], lambda means: means[..., 0] - means[..., 1])
+    assert found.mean == pytest.approx(float((values[:, 0] - values[:, 1]).mean()))
+    assert found.high - found.low == pytest.approx(2 * 1.96 * np.sqrt(2) / 30, rel=0.15)
+
+
+def test_a_bootstrap_of_nothing_knows_nothing() -> None:
+    found = resampled_interval([np.zeros((0, 1))], lambda means: means[..., 0])
+    assert np.isnan(found.mean) and found.n == 0

@@ -1,10 +1,14 @@
-"""A dataset of small graphs that a job of seconds can learn."""
+"""Small graphs and a few molecules, which a job of seconds can learn."""
 
 import hashlib
 import zipfile
 from pathlib import Path
 
 import pytest
+
+from vgib.chem.properties import qed
+from vgib.data.molecules import from_smiles, load_drugs
+from vgib.tasks.molecules import Parts
 
 NAME = "TU:Toy"
 GRAPHS = 24
@@ -30,3 +34,11 @@ def toy(tmp_path_factory: pytest.TempPathFactory) -> Path:
     digest = hashlib.sha256(path.read_bytes()).hexdigest()
     (folder / "SHA256SUMS").write_text(f"{digest}  tu/Toy.zip\n")
     return folder
+
+
+@pytest.fixture(scope="session")
+def drugs() -> Parts:
+    """The embedded drugs with their QED: most to train on, some to validate, eight to judge."""
+    smiles = [text for text in load_drugs()["smiles"] if 10 <= len(text) <= 50]
+    graphs = from_smiles(smiles, qed(smiles), features="element", workers=1).graphs
+    return Parts(graphs[:100], graphs[100:112], graphs[112:120])

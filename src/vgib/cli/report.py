@@ -1,4 +1,4 @@
-"""Tables from records: ``vgib report``."""
+"""Tables and figures from records: ``vgib report``."""
 
 from pathlib import Path
 from typing import Annotated
@@ -16,15 +16,19 @@ def report(
     ] = "all",
     results: Annotated[Path, typer.Option(help="The folder of records.")] = Path("results"),
     out: Annotated[
-        Path | None, typer.Option(help="Where to write .md, .tex and .csv files.")
+        Path | None,
+        typer.Option(help="Where to write .md, .tex and .csv files; for `all`, index.html too."),
+    ] = None,
+    figures: Annotated[
+        Path | None, typer.Option(help="Where to write .svg files. Default: the folder of --out.")
     ] = None,
     as_json: Json = False,
 ) -> None:
-    """Draw the tables from the records, beside the paper's numbers; or say what is complete."""
+    """Draw tables and figures from the records, beside the paper's; or say what is complete."""
     from vgib.data.files import write_text
     from vgib.recipes import recipe as recipes
     from vgib.records import Records
-    from vgib.report import coverage, drawing
+    from vgib.report import coverage, drawing, overview
 
     if name == "coverage":
         found = coverage.coverage(results)
@@ -33,14 +37,21 @@ def report(
         else:
             Console().print(console.fields_table(found))
         return
+    shown = []
     for chosen in [name] if name != "all" else recipes.names():
         made = recipes.recipe(chosen)
         records = Records(results / made.name)
         drawn = drawing.draw(made, records)
+        shown.append((made, records, drawn))
         if out is not None:
             for file, text in drawing.files(made, records, drawn).items():
                 write_text(out / file, text)
+        if (folder := figures or out) is not None:
+            for file, text in drawn.figures.items():
+                write_text(folder / file, text)
         if as_json:
             console.show_json({made.name: drawn.summary})
         else:
             typer.echo(drawing.markdown(made, records, drawn))
+    if out is not None and name == "all":
+        write_text(out / "index.html", overview.overview(shown))

@@ -1,23 +1,24 @@
 """Everything that is drawn from the records of a recipe: texts by the name of their file."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from vgib.recipes.recipe import Recipe
 from vgib.records import Records
-from vgib.report import classification
+from vgib.report import classification, curves, dynamics, gallery, interpretation, noise
 from vgib.report.coverage import of_recipe
 from vgib.report.tables import TextTable
 
 
 @dataclass(frozen=True)
 class Drawn:
-    """The tables of a recipe, one with all numbers, and the same for machines."""
+    """The tables of a recipe, one with all numbers, the same for machines, and figures as SVG."""
 
     tables: list[TextTable]
     numbers: TextTable
     summary: list[dict[str, Any]]
+    figures: dict[str, str] = field(default_factory=dict)
 
 
 def _classification(made: Recipe, records: Records) -> Drawn:
@@ -30,7 +31,56 @@ def _classification(made: Recipe, records: Records) -> Drawn:
     )
 
 
-DRAW: dict[str, Callable[[Recipe, Records], Drawn]] = {"classification": _classification}
+def _interpretation(made: Recipe, records: Records) -> Drawn:
+    found = interpretation.cells(made, records)
+    figures = {
+        f"{made.name}_size.svg": curves.size_curves(found),
+        f"{made.name}_gap.svg": curves.gap_bars(found),
+    }
+    return Drawn(
+        interpretation.tables(found),
+        interpretation.long_table(found),
+        interpretation.summary(found),
+        _drawn(figures),
+    )
+
+
+def _dynamics(made: Recipe, records: Records) -> Drawn:
+    found = dynamics.courses(made, records)
+    tables = [dynamics.time_table(found, made.control)] if made.control else []
+    if any(course.traces for course in found):
+        tables.append(dynamics.stability_table(found))
+    return _of_tables(tables, {f"{made.name}.svg": dynamics.figure(found)})
+
+
+def _noise(made: Recipe, records: Records) -> Drawn:
+    found = noise.disturbances(made, records)
+    return _of_tables([noise.table(found)], {f"{made.name}.svg": noise.figure(found)})
+
+
+def _gallery(made: Recipe, records: Records) -> Drawn:
+    found = gallery.shown(made, records)
+    return _of_tables(list(gallery.tables(found)), gallery.pictures(found, made.name))
+
+
+def _of_tables(tables: list[TextTable], figures: dict[str, str]) -> Drawn:
+    """A recipe whose tables hold all its numbers."""
+    summary = [dict(zip(table.headers, row, strict=True)) for table in tables for row in table.rows]
+    return Drawn(tables, tables[0] if tables else TextTable("", ()), summary, _drawn(figures))
+
+
+def _drawn(figures: dict[str, str]) -> dict[str, str]:
+    """Those that have something to show."""
+    return {name: svg for name, svg in figures.items() if svg}
+
+
+DRAW: dict[str, Callable[[Recipe, Records], Drawn]] = {
+    "classification": _classification,
+    "interpretation": _interpretation,
+    "dynamics": _dynamics,
+    "noise": _noise,
+    "gallery": _gallery,
+}
 """Who draws the records of a task."""
 
 

@@ -28,6 +28,8 @@ figure svg { max-width: 100%; height: auto; display: block; }
 figcaption { padding: .7rem .9rem .85rem; font-size: .9rem; border-top: 1px solid var(--line); }
 figcaption b { font-size: 1rem; }
 code { font-size: .85em; overflow-wrap: anywhere; }
+.wide { max-width: none; overflow-x: auto; }
+.wide img { max-width: 100%; background: #ffffff; }
 .legend { display: inline-block; width: 9rem; height: .7rem; border-radius: .35rem;
   vertical-align: middle; margin: 0 .4rem; }
 """

@@ -1,6 +1,6 @@
 """What differences over the same folds mean: pure functions of arrays."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from math import inf, isnan, nan, sqrt
 from typing import Any
@@ -59,6 +59,43 @@ def corrected_interval(
     error = sqrt((1 / len(d) + test_share) * float(d.var(ddof=1)))
     half = float(stats.t.ppf(0.5 + level / 2, len(d) - 1)) * error
     return Difference(mean, mean - half, mean + half, len(d))
+
+
+def resampled_interval(
+    groups: Sequence[Array],
+    statistic: Callable[[Array], Array],
+    *,
+    resamples: int = 1000,
+    seed: int = 0,
+    level: float = 0.95,
+) -> Difference:
+    """A function of means, with a bootstrap interval over groups and over the rows of each.
+
+    Groups (seeds) are drawn with replacement, and in each of them rows (molecules), so that the
+    interval holds what both contribute. With one group it is over its rows alone.
+
+    Args:
+        groups: ``[rows, columns]`` for each seed; the columns of a row belong together.
+        statistic: ``[..., columns] -> [...]``, from the means of the columns.
+        resamples: Draws.
+        seed: Of the draws.
+        level: Of confidence.
+    """
+    kept = [group for group in groups if len(group)]
+    if not kept:
+        return Difference(nan, -inf, inf, 0)
+    rng = np.random.default_rng(seed)
+    means = []
+    for group in kept:
+        weight = rng.multinomial(len(group), np.full(len(group), 1 / len(group)), size=resamples)
+        means.append(weight @ group / len(group))
+    picked = rng.integers(len(kept), size=(len(kept), resamples))
+    # Another draw of rows each time that a group is picked.
+    draws = rng.permuted(np.tile(np.arange(resamples), (len(kept), 1)), axis=1)
+    drawn = statistic(np.mean(np.stack(means)[picked, draws], axis=0))
+    point = statistic(np.mean([group.mean(0) for group in kept], axis=0))
+    low, high = np.quantile(drawn, [0.5 - level / 2, 0.5 + level / 2])
+    return Difference(float(point), float(low), float(high), sum(map(len, kept)))
 
 
 def average_ranks(scores: npt.ArrayLike) -> list[float]:

@@ -1,5 +1,6 @@
 """A few held-out molecules with the subgraph that a method finds in each (Figure 3)."""
 
+from math import isnan
 from pathlib import Path
 
 import torch
@@ -45,9 +46,9 @@ def run_on(job: GalleryJob, parts: Parts) -> Finished:
             "value": float(atlas.whole[number]),
             "scores": [round(score, 3) for score in scores[number].tolist()],
             "nodes": nodes[number],
-            "divergence": divergence[number],
+            "divergence": known(divergence[number]),
             "best_nodes": list(best[number]),
-            "best_divergence": atlas.parts[number][best[number]],
+            "best_divergence": known(atlas.parts[number][best[number]]),
         }
         for number, smiles in enumerate(parts.test.ids)
     ]
@@ -58,3 +59,8 @@ def run_on(job: GalleryJob, parts: Parts) -> Finished:
 def best_parts(atlas: Atlas, sizes: list[int]) -> list[tuple[int, ...]]:
     """The least divergent ring-intact part of each molecule near a size."""
     return [atlas.best_part(number, size) for number, size in enumerate(sizes)]
+
+
+def known(value: float) -> float | None:
+    """``None`` for what the oracle cannot judge: JSON has no NaN."""
+    return None if isnan(value) else value

@@ -1,0 +1,45 @@
+"""Every table and figure of every recipe on one page."""
+
+from base64 import b64encode
+from collections.abc import Iterable
+
+from vgib.recipes.recipe import Recipe
+from vgib.records import Records
+from vgib.report import page
+from vgib.report.coverage import of_recipe
+from vgib.report.drawing import Drawn
+
+LEAD = (
+    "Drawn from records alone. Every divergence stands beside controls of the same size; numbers "
+    "in round brackets are the paper's. A cell with [1/3] has one of three seeds so far."
+)
+
+
+def overview(parts: Iterable[tuple[Recipe, Records, Drawn]]) -> str:
+    """The page: a section for each recipe, figures first."""
+    return page.page(
+        "vgib: the experiments",
+        LEAD,
+        [_section(made, records, drawn) for made, records, drawn in parts],
+    )
+
+
+def _section(made: Recipe, records: Records, drawn: Drawn) -> str:
+    done = of_recipe(made, records)
+    told = (
+        f"{done['full_cells']} of {done['cells']} cells are complete; `vgib run {made.name}` "
+        "computes the rest."
+    )
+    shown = [picture(name, svg) for name, svg in drawn.figures.items()]
+    for table in drawn.tables:
+        shown += [page.paragraph(table.title), page.table(table.headers, table.rows)]
+    return page.section(made.summary, page.paragraph(told), *shown)
+
+
+def picture(name: str, svg: str) -> str:
+    """A figure inside the page; as an image, so that the names inside it cannot clash."""
+    data = b64encode(svg.encode()).decode()
+    return (
+        f'<p class="wide"><img alt="{name.removesuffix(".svg")}" '
+        f'src="data:image/svg+xml;base64,{data}"></p>'
+    )

@@ -1,0 +1,23 @@
+"""One page of everything."""
+
+from pathlib import Path
+
+from vgib.recipes.recipe import recipe
+from vgib.records import Records
+from vgib.report.drawing import Drawn
+from vgib.report.overview import overview, picture
+from vgib.report.tables import TextTable
+
+
+def test_the_page_holds_every_table_and_figure_and_loads_nothing(tmp_path: Path) -> None:
+    table = TextTable("A <title>", ("a", "b"), [("1", "2")])
+    drawn = Drawn([table], table, [], {"x.svg": "<svg/>"})
+    page = overview([(recipe("table1"), Records(tmp_path), drawn)])
+    assert page.count("<section>") == 1 and "A &lt;title&gt;" in page
+    assert "0 of 48 cells are complete" in page or "cells are complete" in page
+    assert 'src="data:image/svg+xml;base64,' in page
+    assert "http" not in page.replace("http-equiv", "")
+
+
+def test_a_figure_says_what_it_is() -> None:
+    assert 'alt="table1_size"' in picture("table1_size.svg", "<svg/>")

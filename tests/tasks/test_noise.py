@@ -1,0 +1,42 @@
+"""Noise in some nodes: what it does to the prediction."""
+
+from typing import Any
+
+import pytest
+import torch
+
+from vgib.recipes.jobs import NoiseJob
+from vgib.recipes.recipe import recipe
+from vgib.tasks.molecules import Parts, fitted
+from vgib.tasks.noise import changes, run_on
+
+
+def job(**more: Any) -> Any:
+    subset = {"version": "list", "property": "qed", "method": "vgib-paper", "seed": 0}
+    (made,) = recipe("figure2b").jobs({"epochs": 2, **more}, subset)
+    assert isinstance(made, NoiseJob)
+    return made
+
+
+def test_no_noise_changes_nothing_and_more_noise_more(drugs: Parts) -> None:
+    net = fitted(job(), drugs).net_
+    nodes = drugs.test.num_nodes
+    generator = torch.Generator().manual_seed(0)
+    none, all_ = torch.zeros(nodes, dtype=torch.bool), torch.ones(nodes, dtype=torch.bool)
+    assert changes(net, drugs.test, none, 2, generator).tolist() == [0] * len(drugs.test)
+    one = none.clone()
+    one[0] = True  # of the first molecule alone
+    moved = changes(net, drugs.test, one, 2, generator)
+    assert moved[0] > 0 and moved[1:].abs().max() == 0
+    assert (changes(net, drugs.test, all_, 2, generator) > 0).all()
+
+
+def test_both_places_have_as_many_nodes(drugs: Parts) -> None:
+    result = run_on(job(keep=0.6), drugs).result
+    assert result["noised_share"] == pytest.approx(0.4, abs=0.05)
+    assert set(result["change"]) == {"found", "others", "random"}
+    assert all(len(values) == 8 for values in result["each"].values())
+
+
+def test_the_same_job_gives_the_same_result(drugs: Parts) -> None:
+    assert run_on(job(), drugs).result == run_on(job(), drugs).result

@@ -168,6 +168,7 @@ class SubgraphRecognizer:
         checkpoint: str | Path | None = None,
         on_epoch: Callable[[Epoch], None] | None = None,
         on_step: Callable[[dict[str, Tensor]], None] | None = None,
+        loop: Callable[..., History] = train,
     ) -> "SubgraphRecognizer":
         """Trains on graphs and their labels.
 
@@ -179,6 +180,7 @@ class SubgraphRecognizer:
             checkpoint: A file to go on from, and to write while training.
             on_epoch: Called with every finished epoch.
             on_step: Called with every term of every finished step, as tensors.
+            loop: Who trains: this process, or a :class:`vgib.ray.training.RayTraining`.
         """
         architecture, training, bottleneck_options = self.settings()
         packed = with_labels(as_packed(graphs, self.features), y)
@@ -230,7 +232,7 @@ class SubgraphRecognizer:
             spread, centre = torch.std_mean(trained_on, dim=0, correction=0)
             net.target_mean.copy_(centre)
             net.target_std.copy_(torch.where(spread > 0, spread, 1.0))
-        self.history_ = train(
+        self.history_ = loop(
             net,
             packed,
             index=index,

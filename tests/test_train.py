@@ -116,6 +116,19 @@ def test_the_history_has_every_named_term(case: str) -> None:
         assert epoch["loss"] == pytest.approx(total, abs=1e-4)
 
 
+def test_every_step_is_told_and_its_terms_make_the_epoch() -> None:
+    steps: list[dict[str, float]] = []
+    history = train(
+        make_net(),
+        GRAPHS,
+        settings=SHORT,
+        on_step=lambda terms: steps.append({k: float(v.detach()) for k, v in terms.items()}),
+    )
+    assert len(steps) == 5 * 3
+    mean = sum(step["compression"] for step in steps[:3]) / 3
+    assert history.curve("compression")[0] == pytest.approx(mean, rel=1e-5)
+
+
 def test_the_recorded_loss_is_the_mean_over_graphs_not_over_batches() -> None:
     net = make_net("dropout").eval()
     net.head[2].p = 0.0

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from vgib.data.packed import PackedGraphs
     from vgib.errors import VgibError
     from vgib.estimator import SubgraphRecognizer
-    from vgib.explain.many import explain_many
+    from vgib.explain.many import explain_many, show
     from vgib.nn.net import SubgraphNet
     from vgib.recognition import Subgraph, find_subgraphs
 
@@ -32,6 +32,7 @@ _HOMES = {
     "from_smiles": "vgib.data.molecules",
     "load_graphs": "vgib.data.loading",
     "read_molecules": "vgib.data.molecules",
+    "show": "vgib.explain.many",
     "split_graphs": "vgib.data.loading",
 }
 
@@ -49,6 +50,7 @@ __all__ = [
     "from_smiles",
     "load_graphs",
     "read_molecules",
+    "show",
     "split_graphs",
 ]
 

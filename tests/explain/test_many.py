@@ -11,7 +11,7 @@ from torch_geometric.loader import DataLoader
 from vgib.data.packed import PackedGraphs
 from vgib.explain.gradcam import GradCAM
 from vgib.explain.lift import to_edges
-from vgib.explain.many import explain_many, score
+from vgib.explain.many import explain_many, score, show
 from vgib.explain.occlusion import Occlusion
 from vgib.explain.vgib import VGIB
 
@@ -56,3 +56,18 @@ def test_methods_that_learn_are_fitted_on_what_they_explain_or_on_other_graphs(
 def test_a_value_keeps_its_value_as_target(model_of: ModelOf, data: list[Data]) -> None:
     found = explain_many(model_of("value"), data[:1], Occlusion)
     assert torch.equal(found[0].target, found[0].prediction)
+
+
+def test_explanations_become_pictures(model_of: ModelOf, data: list[Data]) -> None:
+    found = explain_many(model_of("gcn"), data, "gradcam")
+    shown = show(found, keep_ratio=0.4)
+    for one, picture in zip(found, shown, strict=True):
+        assert picture.scores == pytest.approx(one.node_mask.flatten().tolist())
+        assert picture.prediction == int(one.target)
+        svg = picture.svg()
+        assert svg.count("<circle ") == one.num_nodes
+        assert svg.count("<line ") == one.num_edges // 2
+    values = show(explain_many(model_of("value"), data, "gradcam"), rule="nodes")
+    assert values[0].prediction == pytest.approx(
+        float(explain_many(model_of("value"), data, "gradcam")[0].prediction)
+    )

@@ -1,5 +1,6 @@
 """Explanations of many graphs at batch speed."""
 
+from collections.abc import Iterable
 from typing import Any
 
 import torch
@@ -9,6 +10,7 @@ from torch_geometric.explain import Explanation
 from vgib.data.packed import Batch
 from vgib.explain.explainer import Explainer, Graphs, as_graphs, explainers
 from vgib.explain.lift import to_edges
+from vgib.recognition import Recognitions, Rule, find_subgraphs, recognitions
 
 
 def explain_many(
@@ -93,3 +95,24 @@ def score(
     """Node scores of a whole set, ``[nodes]``, batch by batch."""
     batches = as_graphs(graphs).batches(batch_size)
     return torch.cat([explainer.scores(model, batch) for batch in batches])
+
+
+def show(
+    explanations: Iterable[Explanation], *, keep_ratio: float = 0.5, rule: Rule | None = None
+) -> Recognitions:
+    """Explanations as pictures: nodes coloured by score, the chosen subgraph in an outline.
+
+    In a notebook the result shows itself; elsewhere ``show(...)[0].svg()`` is a picture.
+
+    Args:
+        explanations: What :func:`explain_many` gave, or PyG's own, with one number for each node.
+        keep_ratio: The share of the nodes in the subgraph.
+        rule: See :func:`vgib.recognition.find_subgraphs`.
+    """
+    given = list(explanations)
+    graphs = as_graphs(given)
+    scores = torch.cat([one.node_mask.view(one.num_nodes) for one in given]).numpy()
+    chosen = find_subgraphs(graphs, scores, keep_ratio=keep_ratio, rule=rule)
+    targets = [one.target.flatten().tolist() for one in given]
+    said = [target[0] if len(target) == 1 else target for target in targets]
+    return recognitions(graphs, said, scores, chosen)

@@ -16,7 +16,7 @@ export OMP_NUM_THREADS := 1
 export MKL_NUM_THREADS := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test lint check bench clean
+.PHONY: help setup demo serve test lint check bench clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-8s %s\n", $$1, $$2 }' Makefile
@@ -25,6 +25,9 @@ setup: $(INSTALLED) ## make .venv with the package and its tools (once, about tw
 
 demo: $(INSTALLED) ## train two small models and write a report with pictures to out/demo
 	$(BIN)/vgib demo --out out/demo $(ARGS)
+
+serve: $(INSTALLED) ## open a page on which molecules are pasted or drawn and recognised
+	$(BIN)/vgib serve --fetch-editor --open $(ARGS)
 
 test: $(INSTALLED) ## run the tests, all but the slow ones and those that need the internet
 	$(BIN)/python -m pytest -n 2 --dist loadgroup -m "not slow and not network" $(ARGS)

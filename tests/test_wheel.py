@@ -70,6 +70,11 @@ def test_the_wheel_holds_the_types_and_the_embedded_drugs(inside: set[str], name
     assert name in inside
 
 
+@pytest.mark.parametrize("name", ["index.html", "app.js", "style.css", "docs.html"])
+def test_the_wheel_holds_the_page(inside: set[str], name: str) -> None:
+    assert f"vgib/serve/page/{name}" in inside
+
+
 def test_the_licence_travels_with_the_wheel(inside: set[str]) -> None:
     assert f"vgib-{vgib.__version__}.dist-info/licenses/LICENSE" in inside
 

@@ -19,6 +19,8 @@ from vgib.chem.draw import draw as draw_molecule
 from vgib.chem.shapes import as_hex
 from vgib.chem.sketch import sketch
 from vgib.data.records import Format
+from vgib.ensemble import outputs
+from vgib.ledger import Ledger
 from vgib.serve import faults, recognition, schemas, site, uploads
 from vgib.serve.batching import Batcher
 from vgib.serve.explaining import Explaining, methods
@@ -29,6 +31,7 @@ from vgib.serve.shelf import Shelf
 
 T = TypeVar("T")
 PREFIX = "/api/v1"
+PREDICTION = "prediction"
 LOCAL = ("127.0.0.1", "localhost", "::1")
 ERRORS: dict[int | str, dict[str, Any]] = {
     404: {"model": schemas.ErrorAnswer, "description": "There is nothing of that name."},
@@ -174,13 +177,13 @@ def _one(service: Service) -> APIRouter:
         def work() -> dict[str, Any]:
             members = shelf.get(name)
             molecule = read_molecule(asked.molecule, members, max_atoms=most)
-            (found,) = members[0].recognize(molecule.graphs, rule=asked.rule)
+            row = recognition.row_of(shelf, name, molecule.smiles, {"rule": asked.rule})
             followed = quantity(members, molecule.graphs)
             values = followed.values(members, molecule.graphs)[:, 0]
             sizes = sizes_of(
                 members,
                 molecule,
-                found.scores,
+                outputs(members, molecule.graphs)[1].numpy(),
                 n=asked.n,
                 rule=asked.rule,
                 followed=followed,
@@ -191,12 +194,13 @@ def _one(service: Service) -> APIRouter:
                 "smiles": molecule.smiles,
                 "note": molecule.note,
                 "quantity": followed.label,
-                "prediction": found.prediction,
+                "prediction": row["prediction"],
+                "stability": row["stability"],
                 "value": float(values.mean()),
                 "spread": float(values.std()),
                 "members": values.tolist(),
-                "scores": found.to_json()["scores"],
-                "chosen": len(found.subgraphs[0].nodes),
+                "scores": row["scores"],
+                "chosen": len(row["rationales"][0]["atoms"]),
                 "sizes": [asdict(size) for size in sizes],
                 "sketch": asdict(sketch(molecule.smiles)),
                 "scale": [as_hex(colour) for colour in RAMP],
@@ -305,6 +309,9 @@ def _many(service: Service) -> APIRouter:
         keep_ratio: Annotated[float | None, Query(gt=0, le=1)] = None,
         rule: schemas.AnyRule | None = None,
         smiles_column: Annotated[str | None, Query(max_length=200)] = None,
+        property: Annotated[
+            str, Query(max_length=200, description="Of the ledger: prediction, or a column.")
+        ] = PREDICTION,
         format: Format = "csv",
     ) -> StreamingResponse:
         """Recognise a file, row by row; the answer comes in lines of JSON, the ledger last."""
@@ -321,10 +328,11 @@ def _many(service: Service) -> APIRouter:
             body,
             format=format,
             smiles_column=smiles_column,
+            carry=() if property == PREDICTION else (property,),
             rows=limits.rows,
         )
         chunks = await service.run(read)
-        lines = uploads.recognise(unit, chunks, service.run)
+        lines = uploads.recognise(unit, chunks, Ledger(property), service.run)
         return StreamingResponse(lines, media_type="application/x-ndjson")
 
     return routes

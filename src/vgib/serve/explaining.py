@@ -3,7 +3,6 @@
 import inspect
 from threading import Lock
 
-import vgib.explain  # noqa: F401  # registers the methods
 from vgib.data.molecules import from_smiles, load_drugs
 from vgib.data.packed import PackedGraphs
 from vgib.explain.explainer import Explainer, explainers

@@ -61,6 +61,8 @@ def sentence(error: RequestValidationError) -> str:
     'n: input should be 1'
     """
     first = error.errors()[0]
+    if first.get("type") == "json_invalid":
+        return f"the body is not JSON: {first['ctx']['error'].lower()}"
     where = ".".join(str(part) for part in first["loc"][1:]) or "the body"
     told = str(first["msg"])
     return f"{where}: {told[:1].lower()}{told[1:]}"

@@ -6,6 +6,7 @@ beside random parts of the same size.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -18,7 +19,7 @@ from vgib.chem.blocks import blocks_of
 from vgib.chem.fragment import fragment
 from vgib.data.molecules import capped_parts, from_smiles
 from vgib.data.packed import PackedGraphs
-from vgib.ensemble import agreement
+from vgib.ensemble import agreement, outputs
 from vgib.estimator import SubgraphRecognizer
 from vgib.guided import guided_subgraphs
 from vgib.recognition import Rule, Subgraph, find_subgraphs
@@ -177,7 +178,7 @@ def sizes_of(
         seed: Of the random parts.
     """
     graphs = molecule.graphs
-    found = _ranked(models[0], graphs, np.asarray(scores), n, rule)
+    found = _ranked(models, graphs, np.asarray(scores), n, rule)
     amounts = list(found)
     random = _random_parts(graphs, amounts, rule, np.random.default_rng(seed))
     chosen = _masks([part.nodes for parts in found.values() for part in parts], molecule.atoms)
@@ -251,19 +252,16 @@ def keep_atoms(
 
 
 def _ranked(
-    model: SubgraphRecognizer, graphs: PackedGraphs, scores: Array, n: int, rule: AnyRule | None
+    models: Models, graphs: PackedGraphs, scores: Array, n: int, rule: AnyRule | None
 ) -> dict[int, list[Subgraph]]:
     """The best parts by their number of atoms, ascending."""
     atoms = graphs.num_nodes
     steps = np.linspace(1, atoms, min(atoms, MOST_SIZES)).round().astype(int)
     ratios = [int(step) / atoms for step in np.unique(steps)]
     if rule == "guided":
-
-        def outputs(some: PackedGraphs) -> tuple[torch.Tensor, torch.Tensor]:
-            return predict(model.net_, some, device=model.device)
-
-        is_class = model.card_.task == "classification"
-        (found,) = guided_subgraphs(graphs, outputs, n, keep_ratio=ratios, classes=is_class)
+        is_class = models[0].card_.task == "classification"
+        judge = partial(outputs, models)
+        (found,) = guided_subgraphs(graphs, judge, n, keep_ratio=ratios, classes=is_class)
     else:
         (found,) = find_subgraphs(graphs, scores, n, keep_ratio=ratios, rule=rule)
     by_size: dict[int, list[Subgraph]] = {}
@@ -282,11 +280,21 @@ def _masks(parts: Sequence[Sequence[int]], atoms: int) -> Mask:
 def _random_parts(
     graphs: PackedGraphs, amounts: Sequence[int], rule: AnyRule | None, rng: np.random.Generator
 ) -> Mask:
-    """Of each size :data:`DRAWS` random parts, made by the same rule as the recognised ones."""
+    """Of each size :data:`DRAWS` random parts, made by the same rule as the recognised ones.
+
+    Where rings stay whole, sizes may differ by one atom, as in
+    :func:`vgib.select.random_ring_intact`.
+    """
     if rule in (None, "ring_intact", "guided"):
         (tree,) = block_trees(graphs, blocks_of(graphs, graphs.edge_attr))
-        unions = [random_union(tree, k, k, rng) for k in amounts for _ in range(DRAWS)]
-        return tree.nodes([union for union in unions if union is not None])
+        unions = []
+        for amount in amounts:
+            slack = 1 if amount < graphs.num_nodes else 0
+            for _ in range(DRAWS):
+                union = random_union(tree, amount - slack, amount + slack, rng)
+                assert union is not None  # the recognised part is one
+                unions.append(union)
+        return tree.nodes(unions)
     copies = graphs[torch.zeros(len(amounts) * DRAWS, dtype=torch.int64)]
     wanted = np.repeat(amounts, DRAWS)
     if rule != "nodes":
@@ -304,7 +312,7 @@ def _stability(
     chosen = np.zeros((len(models), len(amounts), graphs.num_nodes), dtype=bool)
     for number, model in enumerate(models):
         scores = predict(model.net_, graphs, device=model.device)[1].numpy()
-        own = _ranked(model, graphs, scores, 1, rule)
+        own = _ranked([model], graphs, scores, 1, rule)
         for step, amount in enumerate(amounts):
             nearest = min(own, key=lambda size: abs(size - amount))
             chosen[number, step, list(own[nearest][0].nodes)] = True

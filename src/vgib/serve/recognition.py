@@ -78,6 +78,13 @@ def _together(shelf: Shelf, questions: Sequence[Question]) -> list[Answer | Exce
     return answers
 
 
+def row_of(shelf: Shelf, name: str, smiles: str, options: dict[str, Any]) -> dict[str, Any]:
+    """The one row of a molecule that is known to be good."""
+    chunk = pa.table({LINE: [1], SMILES: [smiles]})
+    (row,) = rows_of(shelf.recognise(name, options)(chunk).results)
+    return row
+
+
 def _numbered(rows: dict[int, dict[str, Any]], lines: range) -> list[dict[str, Any]]:
     """The rows of these lines, with lines counted from 1."""
     found = (rows.get(line) for line in lines)

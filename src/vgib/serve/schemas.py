@@ -165,7 +165,8 @@ class InspectAnswer(BaseModel):
     value: float = Field(description="The mean over the members.")
     spread: float = Field(description="The standard deviation over the members.")
     members: list[float]
-    scores: list[float]
+    stability: float | None = Field(description="As /recognize answers it.")
+    scores: list[float] = Field(description="The mean over the members.")
     chosen: int = Field(description="The size that is recognised when none is asked for.")
     sizes: list[SizeAnswer]
     sketch: Drawing

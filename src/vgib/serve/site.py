@@ -53,7 +53,11 @@ class Headers:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Adds the headers to every answer."""
-        policy = LENIENT if str(scope.get("path", "")).startswith(EDITOR) else STRICT
+        path = str(scope.get("path", ""))
+        policy = LENIENT if path.startswith(EDITOR) else STRICT
+        # The files of the page may change with the package; the editor's and the icon do not.
+        is_lasting = path.endswith(".svg") or path.startswith(f"{EDITOR}/")
+        keep = b"max-age=86400" if is_lasting else b"no-cache"
 
         async def with_headers(message: MutableMapping[str, Any]) -> None:
             if message["type"] == "http.response.start":
@@ -62,7 +66,7 @@ class Headers:
                     (b"content-security-policy", policy.encode()),
                     (b"x-content-type-options", b"nosniff"),
                     (b"referrer-policy", b"no-referrer"),
-                    (b"cache-control", b"no-cache"),
+                    (b"cache-control", keep),
                 ]
             await send(message)
 

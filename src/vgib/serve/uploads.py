@@ -12,11 +12,15 @@ from vgib.bulk.chunks import iter_chunks
 from vgib.bulk.recognise import Recognise, Recognised
 from vgib.data.records import Format
 from vgib.errors import InputError, VgibError
+from vgib.ledger import Ledger
 from vgib.serve.limits import TooMuchError
 from vgib.serve.recognition import rows_of
 
 CHUNK = 256
 """Rows that are computed before the next line is sent: a second at most."""
+
+MOST_ENTRIES = 1000
+"""Fragments of the ledger that are sent, the commonest first."""
 
 Run = Callable[[Callable[[], Any]], Awaitable[Any]]
 
@@ -33,9 +37,14 @@ REQUEST_BODY: dict[str, Any] = {
 
 
 def read_chunks(
-    body: bytes, *, format: Format, smiles_column: str | None, rows: int
+    body: bytes,
+    *,
+    format: Format,
+    smiles_column: str | None = None,
+    carry: Sequence[str] = (),
+    rows: int,
 ) -> list[pa.Table]:
-    """The records of a file.
+    """The records of a file, with the columns that are to be carried through.
 
     Raises:
         InputError: it is empty, or has no column of SMILES.
@@ -43,7 +52,9 @@ def read_chunks(
     """
     chunks: list[pa.Table] = []
     left = rows
-    source = iter_chunks(io.BytesIO(body), format=format, smiles_column=smiles_column, size=CHUNK)
+    source = iter_chunks(
+        io.BytesIO(body), format=format, smiles_column=smiles_column, carry=carry, size=CHUNK
+    )
     for chunk in source:
         left -= len(chunk.records)
         if left < 0:
@@ -57,17 +68,18 @@ def read_chunks(
     return chunks
 
 
-async def recognise(unit: Recognise, chunks: Sequence[pa.Table], run: Run) -> AsyncIterator[str]:
+async def recognise(
+    unit: Recognise, chunks: Sequence[pa.Table], ledger: Ledger, run: Run
+) -> AsyncIterator[str]:
     """Lines of JSON: what came of each chunk, then the ledger over all of them.
 
     An error in the middle is a last line of its own, since the status is sent by then.
     """
     total, done = sum(len(chunk) for chunk in chunks), 0
-    found: list[pa.Table] = []
     try:
         for chunk in chunks:
             recognised: Recognised = await run(partial(unit, chunk))
-            found.append(recognised.results)
+            ledger.add(recognised.results)
             done += len(chunk)
             yield _line(
                 {
@@ -77,6 +89,8 @@ async def recognise(unit: Recognise, chunks: Sequence[pa.Table], run: Run) -> As
                     "rejected": recognised.rejected.to_pylist(),
                 }
             )
+        entries = [entry.to_json() for entry in ledger.entries(most=MOST_ENTRIES)]
+        yield _line({"ledger": entries, "property": ledger.column, "skipped": ledger.skipped})
     except VgibError as error:
         yield _line({"error": {"kind": type(error).__name__, "message": str(error)}})
 

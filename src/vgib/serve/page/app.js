@@ -166,8 +166,8 @@ function renderPrediction() {
     ? `${label}Mean and standard deviation of ${found.members.length} models that differ in their seed alone.`
     : `${label}One model; how far it can be trusted is not known.`;
   $("members").replaceChildren(many ? chart.members(found.members, found.value, told) : "");
-  $("note").textContent = found.note ?? "";
-  show($("note"), Boolean(found.note));
+  const wide = found.chosen === found.scores.length ? "all of it scores one half or more; half is outlined" : "";
+  $("note").textContent = [found.note, wide].filter(Boolean).join("; ");
   $("scale").style.background = `linear-gradient(90deg, ${found.scale.join(", ")})`;
 }
 
@@ -213,8 +213,7 @@ function partTold() {
   }
   const steady = size().stability;
   const trust = steady == null ? "" : ` Over the seeds, chosen atoms agree to ${percent(steady)}.`;
-  const wide = state.found.chosen === state.found.scores.length ? "Every part scores one half or more, so the rule alone would keep the whole molecule. " : "";
-  return `${wide}${told(Math.abs(part().value - whole))} away from the whole molecule. Random parts of this size: ` +
+  return `${told(Math.abs(part().value - whole))} away from the whole molecule. Random parts of this size: ` +
     `${told(Math.abs(middle - whole))} away in the middle, ${told(low)} to ${told(high)} nine times of ten.${trust}`;
 }
 
@@ -290,7 +289,16 @@ function pick(step, rank) {
 
 // ---- links -----------------------------------------------------------------------------------
 
+let remembering;
+
+/** Soon, and not at each step of a slider: browsers allow few changes of the address at once. */
 function remember() {
+  clearTimeout(remembering);
+  remembering = setTimeout(rememberNow, 150);
+}
+
+function rememberNow() {
+  clearTimeout(remembering);
   const { found } = state;
   const view = new URLSearchParams({ view: "molecule", model: found.model, smiles: found.smiles, rule: $("rule").value });
   if (state.own) view.set("atoms", [...state.own].sort((a, b) => a - b).join("."));
@@ -305,6 +313,7 @@ function remember() {
 const list = (text) => (text ? text.split(".").filter(Boolean) : []);
 
 async function restore() {
+  clearTimeout(remembering);
   const view = new URLSearchParams(location.hash.slice(1));
   const isTable = view.get("view") === "table";
   show($("molecule-view"), !isTable);
@@ -377,8 +386,12 @@ function setUpSaving() {
   $("save-csv").addEventListener("click", () => saveCsv("atoms.csv", columns, [...state.found.scores.keys()]));
   $("save-sizes").addEventListener("click", () =>
     saveCsv("parts.csv", parts, state.found.sizes.flatMap((one) => one.parts.map((each, rank) => ({ size: one, part: each, rank })))));
-  $("save-json").addEventListener("click", () => saveJson("recognition.json", everything()));
+  $("save-json").addEventListener("click", () => {
+    rememberNow();
+    saveJson("recognition.json", everything());
+  });
   $("copy-link").addEventListener("click", async () => {
+    rememberNow();
     try {
       await navigator.clipboard.writeText(location.href);
       $("copy-link").textContent = "Copied";

@@ -5,7 +5,7 @@ import { s } from "/page/dom.js";
 
 const OUTLINE = "#172a4d";
 const PLAIN = "#1a1a1f";
-const DIMMED = "#9499a3";
+const DIMMED = "#757b86";
 
 let pictures = 0;
 

@@ -1,13 +1,13 @@
 // A file of molecules: its rows as a gallery, the fragments that recur, and what was refused.
 
 import * as api from "/page/api.js";
-import { $, announce, h, number, percent, plural, show, table } from "/page/dom.js";
+import { $, announce, h, like, number, percent, plural, show, table } from "/page/dom.js";
 import { saveCsv, saveJson } from "/page/files.js";
 
 const PAGE = 24;
 const FORMATS = { csv: "csv", tsv: "tsv", tab: "tsv", smi: "smi", smiles: "smi", txt: "smi", sdf: "sdf", sd: "sdf" };
 
-const state = { rows: [], rejected: [], ledger: [], shown: [], page: 0, asking: null, pictures: new Map() };
+const state = { property: "prediction", rows: [], rejected: [], ledger: [], shown: [], page: 0, asking: null, pictures: new Map() };
 
 const fragment = (row) => row.rationales[0] ?? { smiles: "", atoms: [], score: null, keep_ratio: null };
 const KEYS = {
@@ -63,6 +63,7 @@ async function recogniseAll(limits, model) {
   show($("table-progress"), true);
   const query = { model: model.name, format: FORMATS[file.name.split(".").pop().toLowerCase()] ?? "csv" };
   if ($("share").value) query.keep_ratio = $("share").value;
+  if ($("property").value.trim()) query.property = $("property").value.trim();
   try {
     await api.upload(file, query, receive, asking.signal);
   } catch (error) {
@@ -75,7 +76,7 @@ async function recogniseAll(limits, model) {
 }
 
 function receive(told) {
-  if (told.ledger) state.ledger = told.ledger;
+  if (told.ledger) Object.assign(state, { ledger: told.ledger, property: told.property });
   if (told.results) {
     state.rows.push(...told.results);
     state.rejected.push(...told.rejected);
@@ -133,7 +134,7 @@ function card(row) {
   const part = fragment(row);
   const name = row.id || `Line ${row.line}`;
   const image = h("img", { alt: `${row.smiles}, ${plural(part.atoms.length, "atom")} outlined`, width: 300, height: 210, loading: "lazy" });
-  paint(row, image);
+  paint(row, image, { molecule: row.smiles, scores: row.scores, atoms: part.atoms, width: 300, height: 210, legend: false });
   const spread = row.spread ? ` ± ${number(row.spread, 2)}` : "";
   const stability = row.stability == null ? "" : `, stability ${percent(row.stability)}`;
   return h(
@@ -145,9 +146,8 @@ function card(row) {
   );
 }
 
-async function paint(row, image) {
+async function paint(row, image, asked) {
   if (!state.pictures.has(row)) {
-    const asked = { molecule: row.smiles, scores: row.scores, atoms: fragment(row).atoms, width: 300, height: 210, legend: false };
     state.pictures.set(row, api.picture(asked).then((blob) => URL.createObjectURL(blob)));
   }
   try {
@@ -165,11 +165,55 @@ function forgetPictures() {
 
 // ---- the other panels ------------------------------------------------------------------------
 
-function renderLedger() {
+const LEDGER = [
+  ["Fragment", "fragment", (row) => [thumbnail(row), h("br"), h("code", {}, row.fragment)]],
+  ["Molecules", "count", (row) => `${row.count.toLocaleString("en")} (${percent(row.share)})`],
+  ["Mean with", "mean_with", (row) => number(row.mean_with)],
+  ["Mean without", "mean_without", (row) => like(row.mean_without, row.mean_with)],
+  ["Difference", "difference", (row) => like(row.difference, row.mean_with)],
+  ["95 % interval", "low", (row) => (row.low == null ? "too few" : `${like(row.low, row.mean_with)} to ${like(row.high, row.mean_with)}`)],
+  ["Examples", "names", (row) => row.names.slice(0, 3).join(", ")],
+];
+
+function renderLedger(key = "count", isDown = true) {
   $("ledger-told").textContent = state.ledger.length
-    ? "Fragments that were recognised in several molecules, and the mean prediction with and without them."
+    ? `Fragments recognised in several molecules, and the mean ${state.property} with and without them. An association, not a cause.`
     : "No fragment recurs in this table.";
-  $("ledger").replaceChildren();
+  if (!state.ledger.length) {
+    $("ledger").replaceChildren();
+    return;
+  }
+  const sign = isDown ? -1 : 1;
+  const compare = (a, b) => (typeof a === "number" || typeof b === "number" ? (a ?? -Infinity) - (b ?? -Infinity) : String(a).localeCompare(String(b)));
+  const rows = [...state.ledger].sort((a, b) => sign * compare(a[key], b[key]));
+  $("ledger").replaceChildren(
+    h("table", {},
+      h("caption", { class: "unseen" }, "Fragments; a heading sorts by its column"),
+      h("thead", {}, h("tr", {}, LEDGER.map(([title, name]) =>
+        h("th", { scope: "col", "aria-sort": name === key ? (isDown ? "descending" : "ascending") : "none" },
+          h("button", { type: "button", onclick: () => sortLedger(name, name === key ? !isDown : true) },
+            title, h("span", { "aria-hidden": "true" }, name === key ? (isDown ? " ↓" : " ↑") : "")))))),
+      h("tbody", {}, rows.slice(0, 200).map((row) => h("tr", {}, LEDGER.map(([, , cell]) => h("td", {}, cell(row)))))),
+    ),
+  );
+}
+
+function sortLedger(name, isDown) {
+  renderLedger(name, isDown);
+  const titles = [...$("ledger").querySelectorAll("th button")];
+  titles[LEDGER.findIndex(([, one]) => one === name)].focus();
+}
+
+/** The fragment itself, drawn when it comes into view. */
+function thumbnail(row) {
+  const image = h("img", { alt: "", width: 150, height: 100, class: "fragment" });
+  const seen = new IntersectionObserver(([one]) => {
+    if (!one.isIntersecting) return;
+    seen.disconnect();
+    paint(row, image, { molecule: row.fragment, width: 150, height: 100 });
+  });
+  seen.observe(image);
+  return image;
 }
 
 function renderRejected() {

@@ -1,0 +1,62 @@
+"""The requests of one moment as one table."""
+
+import pytest
+from tests.serve.support import IMATINIB, PARACETAMOL
+
+from vgib.errors import InputError
+from vgib.serve.recognition import Answer, Question, answer
+from vgib.serve.shelf import Shelf
+
+
+def plain(found: Answer | Exception) -> Answer:
+    assert isinstance(found, dict), found
+    return found
+
+
+def test_each_question_gets_its_own_molecules_back(shelf: Shelf) -> None:
+    questions = [
+        Question("values", (PARACETAMOL, "CCO")),
+        Question("classes", ("CCN",)),
+        Question("values", (IMATINIB,)),
+        Question("values", ("CCC",), n=2, keep_ratio=(0.5, 1.0)),
+    ]
+    found = [plain(one) for one in answer(shelf, questions)]
+    told = [[row["smiles"] for row in one["results"]] for one in found]
+    assert told == [list(question.molecules) for question in questions]
+    assert [row["line"] for row in found[0]["results"]] == [1, 2]
+    assert "probability" in found[1]["results"][0]
+    assert "probability" not in found[0]["results"][0]
+
+
+def test_together_is_the_same_as_one_by_one(shelf: Shelf) -> None:
+    questions = [Question("values", (smiles,)) for smiles in (PARACETAMOL, IMATINIB, "CCO")]
+    together = [plain(one)["results"][0] for one in answer(shelf, questions)]
+    for question, row in zip(questions, together, strict=True):
+        (alone,) = plain(answer(shelf, [question])[0])["results"]
+        assert row["prediction"] == pytest.approx(alone["prediction"], abs=1e-6)
+        assert row["scores"] == pytest.approx(alone["scores"], abs=2e-4)
+        assert [part["atoms"] for part in row["rationales"]] == [
+            part["atoms"] for part in alone["rationales"]
+        ]
+
+
+def test_a_bad_molecule_is_told_with_its_line_and_spoils_nothing(shelf: Shelf) -> None:
+    questions = [Question("values", ("CCO", "C1CC")), Question("values", ("CCC",))]
+    first, second = (plain(one) for one in answer(shelf, questions))
+    assert [(row["line"], row["text"]) for row in first["rejected"]] == [(2, "C1CC")]
+    assert "ring-closure number 1" in first["rejected"][0]["reason"]
+    assert len(second["results"]) == 1
+    assert second["rejected"] == []
+
+
+def test_a_question_without_a_usable_molecule_is_refused_as_python_does(shelf: Shelf) -> None:
+    (found,) = answer(shelf, [Question("values", ("C1CC",))])
+    with pytest.raises(InputError) as python:
+        shelf.get("values")[0].recognize(["C1CC"])
+    assert isinstance(found, InputError)
+    assert str(found) == str(python.value)
+
+
+def test_a_molecule_that_is_too_large_is_refused(shelf: Shelf) -> None:
+    (found,) = answer(shelf, [Question("values", ("C" * 30,), max_atoms=20)])
+    assert "30 heavy atoms, more than the limit of 20" in str(found)

@@ -1,0 +1,46 @@
+"""What is asked and answered, as the documentation shows it."""
+
+import re
+from typing import get_args
+
+import httpx
+
+from vgib.recognition import Rule
+from vgib.serve import schemas
+
+
+def test_every_rule_of_the_library_can_be_asked_for() -> None:
+    assert set(get_args(schemas.AnyRule)) == {*get_args(Rule), "guided"}
+
+
+def test_every_example_of_the_documentation_can_be_sent(client: httpx.Client) -> None:
+    api = client.get("/api/v1/openapi.json").json()
+    sent = 0
+    for path, methods in api["paths"].items():
+        body = methods.get("post", {}).get("requestBody", {}).get("content", {})
+        if "application/json" not in body:
+            continue
+        name = body["application/json"]["schema"]["$ref"].rpartition("/")[2]
+        schema = api["components"]["schemas"][name]
+        asked = {field: schema["properties"][field]["examples"][0] for field in schema["required"]}
+        answer = client.post(path, json=asked)
+        assert answer.status_code == 200, (path, asked, answer.text)
+        sent += 1
+    assert sent == 5
+
+
+def test_answers_have_the_fields_that_are_documented(client: httpx.Client) -> None:
+    asked = {"molecules": ["CCO"], "model": "values"}
+    answer = client.post("/api/v1/recognize", json=asked).json()
+    schemas.RecognizeAnswer.model_validate(answer)
+    inspected = client.post("/api/v1/inspect", json={"molecule": "CCO"}).json()
+    assert set(inspected) == set(schemas.InspectAnswer.model_fields)
+    explained = client.post("/api/v1/explain", json={"molecule": "CCO", "method": "random"}).json()
+    assert set(explained) == set(schemas.ExplainAnswer.model_fields)
+    kept = client.post("/api/v1/whatif", json={"molecule": "CCO", "atoms": [0]}).json()
+    assert set(kept) == set(schemas.WhatIfAnswer.model_fields)
+
+
+def test_every_field_of_a_request_is_in_plain_words() -> None:
+    fields = schemas.RecognizeRequest.model_fields
+    assert all(re.match(r"[A-Z].*\.$", f.description) for f in fields.values() if f.description)

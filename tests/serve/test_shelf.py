@@ -1,0 +1,46 @@
+"""The models that a service offers."""
+
+from pathlib import Path
+
+import pytest
+
+from vgib import zoo
+from vgib.errors import InputError, UnknownNameError
+from vgib.serve.shelf import Shelf
+
+
+def test_folders_are_offered_under_their_names(shelf: Shelf) -> None:
+    assert shelf.names() == ["classes", "values"]
+    assert shelf.default == "classes"
+    assert len(shelf.get("values")) == 2
+    assert shelf.card("values").summary == "a small model of values"
+
+
+def test_an_unknown_model_is_refused_with_a_suggestion(shelf: Shelf) -> None:
+    with pytest.raises(UnknownNameError, match="did you mean 'values'"):
+        shelf.get("value")
+
+
+def test_two_models_of_one_name_are_refused(folders: list[Path], tmp_path: Path) -> None:
+    other = tmp_path / folders[0].name
+    other.mkdir()
+    with pytest.raises(InputError, match="two models are called 'values'"):
+        Shelf([folders[0], other], shipped=False)
+
+
+def test_a_shelf_without_models_is_refused() -> None:
+    with pytest.raises(InputError, match="there is no model to serve"):
+        Shelf(shipped=False)
+
+
+def test_the_shipped_models_are_offered_and_qed_first() -> None:
+    shelf = Shelf()
+    assert shelf.names() == zoo.names()
+    assert shelf.default == "qed"
+
+
+def test_the_unit_of_work_has_the_options_that_were_asked_for(shelf: Shelf) -> None:
+    unit = shelf.recognise("values", {"n": 2, "keep_ratio": (0.5,)})
+    assert (unit.n, unit.keep_ratio) == (2, (0.5,))
+    with pytest.raises(UnknownNameError):
+        shelf.recognise("nothing", {})

@@ -1,0 +1,108 @@
+"""A file of molecules that is sent to the service."""
+
+import json
+from typing import Any
+
+import httpx
+import pytest
+from tests.serve.support import IMATINIB, PARACETAMOL
+
+from vgib.data.molecules import load_drugs
+from vgib.errors import InputError
+from vgib.serve.limits import TooMuchError
+from vgib.serve.uploads import CHUNK, read_chunks
+
+
+def send(client: httpx.Client, text: str | bytes, **query: Any) -> httpx.Response:
+    headers = {"content-type": "text/csv"}
+    return client.post("/api/v1/table", content=text, params=query, headers=headers)
+
+
+def lines(answer: httpx.Response) -> list[dict[str, Any]]:
+    assert answer.status_code == 200, answer.text
+    return [json.loads(line) for line in answer.text.splitlines()]
+
+
+def test_rows_come_back_with_their_names_and_lines(client: httpx.Client) -> None:
+    text = f"name,smiles\nparacetamol,{PARACETAMOL}\nbad,C1CC\nimatinib,{IMATINIB}\n"
+    first, *_ = lines(send(client, text, model="values", keep_ratio=0.3))
+    assert [(row["line"], row["id"]) for row in first["results"]] == [
+        (2, "paracetamol"),
+        (4, "imatinib"),
+    ]
+    assert [(row["line"], row["text"]) for row in first["rejected"]] == [(3, "C1CC")]
+    assert (first["done"], first["of"]) == (3, 3)
+
+
+def test_rows_are_those_of_recognize(client: httpx.Client) -> None:
+    first, *_ = lines(send(client, f"smiles\n{IMATINIB}\n", model="values", keep_ratio=0.3))
+    asked = {"molecules": [IMATINIB], "model": "values", "keep_ratio": [0.3]}
+    (row,) = client.post("/api/v1/recognize", json=asked).json()["results"]
+    (other,) = first["results"]
+    assert other["prediction"] == pytest.approx(row["prediction"], abs=1e-6)
+    assert other["rationales"][0]["atoms"] == row["rationales"][0]["atoms"]
+
+
+def test_the_ledger_comes_last_and_counts_fragments(client: httpx.Client) -> None:
+    drugs = load_drugs().head(60)[["name", "smiles"]].assign(weight=range(60))
+    text = drugs.to_csv(index=False)
+    last = lines(send(client, text, model="values", keep_ratio=0.3))[-1]
+    assert last["property"] == "prediction"
+    counts = [entry["count"] for entry in last["ledger"]]
+    assert counts == sorted(counts, reverse=True) and counts[-1] >= 2
+    measured = lines(send(client, text, model="values", keep_ratio=0.3, property="weight"))[-1]
+    assert measured["property"] == "weight"
+    pair = next(entry for entry in measured["ledger"] if entry["count"] == 2)
+    numbers = [drugs["name"].tolist().index(name) for name in pair["names"]]
+    assert pair["mean_with"] == pytest.approx(sum(numbers) / 2)
+
+
+def test_an_unknown_property_is_refused(client: httpx.Client) -> None:
+    answer = send(client, "smiles\nCCO\n", property="logp")
+    assert answer.status_code == 422
+    assert "logp" in answer.json()["error"]["message"]
+
+
+def test_a_long_file_is_answered_in_steps(client: httpx.Client) -> None:
+    text = "smiles\n" + "CCO\n" * (CHUNK + 10)
+    steps = [line for line in lines(send(client, text, model="values")) if "results" in line]
+    assert [step["done"] for step in steps] == [CHUNK, CHUNK + 10]
+
+
+@pytest.mark.parametrize(
+    ("format", "text"),
+    [("smi", "CCO ethanol\nCCN\n"), ("tsv", "smiles\tname\nCCO\tethanol\nCCN\t\n")],
+)
+def test_other_kinds_of_files_are_read(client: httpx.Client, format: str, text: str) -> None:
+    first, *_ = lines(send(client, text, model="values", format=format))
+    assert [row["smiles"] for row in first["results"]] == ["CCO", "CCN"]
+    assert first["results"][0]["id"] == "ethanol"
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        (b"", "empty"),
+        (b"a,b\n1,2\n", "no column holds SMILES"),
+        (b"\x00\x01\x02", "binary"),
+        (b"smiles\n\xff\xfe\n", "UTF-8"),
+    ],
+    ids=["empty", "columns", "binary", "encoding"],
+)
+def test_a_file_that_cannot_be_used_is_refused(
+    client: httpx.Client, text: bytes, told: str
+) -> None:
+    answer = send(client, text)
+    assert answer.status_code == 422, answer.text
+    assert told in answer.json()["error"]["message"]
+
+
+def test_too_many_rows_are_too_much() -> None:
+    drugs = load_drugs()[["smiles"]].to_csv(index=False).encode()
+    with pytest.raises(TooMuchError, match="more than 100 molecules"):
+        read_chunks(drugs, format="csv", smiles_column=None, rows=100)
+
+
+def test_a_column_that_is_not_there_is_refused() -> None:
+    with pytest.raises(InputError, match="smile"):
+        read_chunks(b"smiles\nC\n", format="csv", smiles_column="smile", rows=10)

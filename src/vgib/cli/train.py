@@ -1,13 +1,13 @@
 """A model from labelled graphs: ``vgib train``."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 from rich.console import Console
 
 from vgib import console
-from vgib.cli.options import Cache, Data, Json, Mirror, set_options
+from vgib.cli.options import Address, Cache, Data, Engine, Json, Mirror, set_options
 from vgib.console import say
 
 
@@ -24,7 +24,7 @@ def train(
     encoder: Annotated[str, typer.Option(help="gcn, gat, sage or gin.")] = "gcn",
     bottleneck: Annotated[str, typer.Option(help="vgib, gib, gsat, attention or none.")] = "vgib",
     preset: Annotated[
-        str, typer.Option(help="recommended, paper or reference: the settings not given.")
+        str, typer.Option(help="recommended, molecules, paper or reference: settings not given.")
     ] = "recommended",
     settings: Annotated[
         list[str] | None,
@@ -34,9 +34,15 @@ def train(
     features: Annotated[str, typer.Option(help="Atom features: rich or element.")] = "rich",
     seed: Annotated[int, typer.Option(help="Seed of the split and of the training.")] = 0,
     checkpoint: Annotated[
-        Path | None, typer.Option(help="A file to go on from after an interruption.")
+        Path | None,
+        typer.Option(help="A file to go on from after an interruption; on Ray, a folder."),
     ] = None,
     device: Annotated[str, typer.Option(help="cpu, or cuda.")] = "cpu",
+    engine: Engine = "local",
+    address: Address = None,
+    workers: Annotated[
+        int, typer.Option(min=1, help="Of a Ray cluster: processes that share every batch.")
+    ] = 1,
     mirror: Mirror = None,
     cache: Cache = None,
     as_json: Json = False,
@@ -72,7 +78,10 @@ def train(
     parts = split_graphs(loaded, split, seed=seed)
     with console.epochs_bar(model.settings().training.epochs) as on_epoch:
         model.fit(
-            loaded[parts.train], val=loaded[parts.val], checkpoint=checkpoint, on_epoch=on_epoch
+            loaded[parts.train],
+            val=loaded[parts.val],
+            on_epoch=on_epoch,
+            **_how(engine, address, workers, checkpoint, out),
         )
     found = model.evaluate(loaded[parts.test])
     model.save(out, summary=f"{bottleneck} on {source}", metrics=found)
@@ -81,3 +90,14 @@ def train(
         return
     Console().print(console.estimates_table(found))
     say(f"{len(parts.test)} held-out graphs; the model is in {out}")
+
+
+def _how(
+    engine: Engine, address: str | None, workers: int, checkpoint: Path | None, out: Path
+) -> dict[str, Any]:
+    """Who trains, and where the checkpoint is kept; a cluster cannot do without one."""
+    if engine == "local":
+        return {"checkpoint": checkpoint}
+    from vgib.ray.training import RayTraining
+
+    return {"checkpoint": checkpoint or out / "training", "loop": RayTraining(workers, address)}

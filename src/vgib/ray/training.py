@@ -71,8 +71,9 @@ class RayTraining:
         if checkpoint is None:
             raise InputError("training on Ray needs a checkpoint: a folder that all machines see")
         folder = checkpoint.resolve()
-        self._shard(graphs if index is None else graphs[index], folder, "training")
-        self._shard(val, folder, "validation")
+        seed = settings.seed
+        self._shard(graphs if index is None else graphs[index], folder, "training", seed)
+        self._shard(val, folder, "validation", seed)
         with connected(self.address, cores=self.workers):
             state = self._run(net, settings, folder, on_epoch, torch.device(device))
         with state.as_directory() as found:
@@ -81,16 +82,23 @@ class RayTraining:
             path.unlink()
         return history
 
-    def _shard(self, graphs: PackedGraphs | None, folder: Path, name: str) -> None:
-        """A file for each worker, which it maps into its memory."""
+    def _shard(self, graphs: PackedGraphs | None, folder: Path, name: str, seed: int) -> None:
+        """A file for each worker, which it maps into its memory.
+
+        Dealt out at random: in files where classes alternate, each worker would else have one.
+        """
         if graphs is None:
             return
         if len(graphs) < self.workers:
             raise InputError(
                 f"{len(graphs)} {name} graphs are too few for {self.workers} workers; use fewer"
             )
+        order = torch.arange(len(graphs))
+        if self.workers > 1:
+            draws = torch.Generator().manual_seed(seed)
+            order = torch.randperm(len(graphs), generator=draws)
         for rank in range(self.workers):
-            graphs[rank :: self.workers].save(_shard_path(folder, name, rank))
+            graphs[order[rank :: self.workers]].save(_shard_path(folder, name, rank))
 
     def _run(
         self,

@@ -1,0 +1,305 @@
+"""Bulk work on a cluster: files of molecules in, Parquet parts out, by Ray Data.
+
+Three stages stream behind each other and slow each other down when they have to: tasks that read
+files and cut them into parts, actors that hold the model and write what came of a part, and the
+driver, which sees nothing but counts. A part has one name, is renamed into its place when it is
+whole, and carries its counts in its footer: whoever comes to compute it again, after a crash or in
+a later run, finds it and takes the counts from there.
+"""
+
+import io
+import json
+import logging
+import shutil
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from time import perf_counter
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from vgib.bulk.recognise import Recognised
+from vgib.bulk.schema import LINE, SMILES
+from vgib.data.files import replacing
+from vgib.errors import VgibError
+from vgib.ray.cluster import connected
+from vgib.ray.manifest import File, Manifest, begin, by_kind
+from vgib.ray.shards import Cutting, Part, cut, input_files
+
+Work = Callable[[pa.Table], Recognised]
+"""A chunk to its results and refusals, such as :class:`vgib.bulk.recognise.Recognise`."""
+
+Row = dict[str, Any]
+
+ATTEMPTS = 4
+"""How often a part is begun before it is given up, since it seems to take its workers down."""
+
+COUNTS = b"vgib"
+"""The entry of a part's footer that holds its counts."""
+
+
+def run_parts(
+    source: Path,
+    work: Work,
+    out: Path,
+    settings: str,
+    cutting: Cutting | None = None,
+    *,
+    address: str | None = None,
+    workers: int | None = None,
+    resume: bool = False,
+    on_part: Callable[[Manifest, float], None] = lambda manifest, share: None,
+) -> Manifest:
+    """Does the work on every record of a file or folder, on a cluster.
+
+    Results go to ``out/results``, refusals to ``out/rejected``, the account to
+    ``out/manifest.json``. All machines must see ``source``, ``out`` and the model under the same
+    paths.
+
+    Args:
+        source: A file, or a folder of files; each of them may be large.
+        work: The unit of work.
+        out: A new folder, or with ``resume`` that of the same run.
+        settings: Everything that decides what comes of a record, as text.
+        cutting: How files are read.
+        address: The cluster's; see :func:`~vgib.ray.cluster.connected`.
+        workers: Actors, a core each; by default one for each core.
+        resume: Go on with a run that was stopped.
+        on_part: Called after each part with the account so far and the share of the input.
+
+    Raises:
+        InputError: the source holds nothing, or the folder holds something else.
+        CountError: the numbers do not add up.
+    """
+    started = perf_counter()
+    cutting = cutting or Cutting()
+    paths = [path.resolve() for path in input_files(source)]
+    out = out.resolve()
+    files = [File(str(path), path.stat().st_size) for path in paths]
+    account = _Account(Manifest(f"{settings} {cutting}", files))
+    begin(out, account.manifest, resume=resume)
+    shutil.rmtree(out / "begun", ignore_errors=True)
+    with connected(address, cores=workers) as ray, _quiet(ray):
+        cores = workers or max(1, int(ray.cluster_resources().get("CPU", 1)))
+        for row in _dataset(ray, paths, work, out, cutting, cores).iter_rows():
+            account.add(row)
+            on_part(account.manifest, account.share())
+    shutil.rmtree(out / "begun", ignore_errors=True)
+    manifest = account.closed(perf_counter() - started)
+    manifest.write(out)
+    return manifest
+
+
+def _dataset(
+    ray: Any, paths: list[Path], work: Work, out: Path, cutting: Cutting, cores: int
+) -> Any:
+    data = ray.data
+    rows = [{"file": number, "path": str(path)} for number, path in enumerate(paths)]
+    parts = data.from_items(rows, override_num_blocks=len(rows)).map_batches(
+        _Reader(out, cutting),
+        batch_size=1,
+        num_cpus=0,  # reading is light; the cores are the actors'
+        compute=data.TaskPoolStrategy(size=min(len(rows), max(2, cores // 8))),
+    )
+    return parts.map_batches(
+        _Writer,
+        fn_constructor_args=(work, out),
+        batch_size=1,
+        num_cpus=1,
+        compute=data.ActorPoolStrategy(min_size=1, max_size=cores, initial_size=cores),
+    )
+
+
+@contextmanager
+def _quiet(ray: Any) -> Iterator[None]:
+    """Ray Data without its own bars and logs, and with one row in each block: a row is a part."""
+    import ray.data as data
+
+    context = data.DataContext.get_current()
+    before = context.target_max_block_size
+    context.target_max_block_size = 1
+    context.enable_progress_bars = False
+    context.print_on_execution_start = False
+    for name in ("ray.data", "ray._private.ray_logging"):
+        logging.getLogger(name).setLevel(logging.ERROR)
+    try:
+        yield
+    finally:
+        context.target_max_block_size = before
+
+
+@dataclass(frozen=True)
+class _Reader:
+    """Reads a file and gives a row for each part, and one at the end that counts the records."""
+
+    out: Path
+    cutting: Cutting
+
+    def __call__(self, batch: Row) -> Iterator[Row]:
+        (number,), (path,) = batch["file"].tolist(), batch["path"].tolist()
+        parts = records = 0
+        error = ""
+        try:
+            for part in cut(Path(path), self.cutting):
+                parts, records = parts + 1, records + part.records
+                name = _name(number, part.number)
+                is_there = _results(self.out, name).is_file()
+                yield _row(number, part.number, b"" if is_there else _packed(part), part.share)
+        except (VgibError, OSError) as failure:
+            error = f"{type(failure).__name__}: {failure}"
+        told = {"parts": parts, "records": records, "error": error or None}
+        yield _row(number, -1, b"", 1.0, told)
+
+
+class _Writer:
+    """An actor: does the work on a part, and writes what came of it."""
+
+    def __init__(self, work: Work, out: Path) -> None:
+        import torch
+
+        torch.set_num_threads(1)
+        self.work, self.out = work, out
+
+    def __call__(self, batch: Row) -> Row:
+        (number,), (part,) = batch["file"].tolist(), batch["part"].tolist()
+        (chunks,), (share,), (told,) = (batch[k].tolist() for k in ("chunks", "share", "told"))
+        if part < 0:
+            return _row(number, part, b"", share, json.loads(told))
+        name = _name(number, part)
+        counts = _counts(_results(self.out, name))
+        if counts is None and _begun(self.out, name) <= ATTEMPTS:
+            counts = self._written(name, _unpacked(chunks))
+        return _row(number, part, b"", share, counts)
+
+    def _written(self, name: str, chunks: list[pa.Table]) -> Row:
+        done = [_careful(self.work, chunk) for chunk in chunks]
+        results = pa.concat_tables([found.results for found in done])
+        rejected = pa.concat_tables([found.rejected for found in done])
+        counts = {
+            "recognised": len(results),
+            "rejected": len(rejected),
+            "reasons": by_kind(rejected["reason"].to_pylist()),
+        }
+        _write(self.out / "rejected" / f"{name}.parquet", rejected)
+        told = {**(results.schema.metadata or {}), COUNTS: json.dumps(counts)}
+        _write(_results(self.out, name), results.replace_schema_metadata(told))
+        return {**counts, "reused": False}
+
+
+def _careful(work: Work, chunk: pa.Table) -> Recognised:
+    """The work on a chunk; when it fails, on its halves, down to the record that is to blame."""
+    try:
+        return work(chunk)
+    except Exception as error:
+        if len(chunk) > 1:
+            half = len(chunk) // 2
+            one, other = _careful(work, chunk[:half]), _careful(work, chunk[half:])
+            return Recognised(*map(pa.concat_tables, zip(one, other, strict=True)))
+        empty = work(chunk[:0])
+        text = chunk[SMILES] if SMILES in chunk.column_names else pa.nulls(1, pa.string())
+        reason = f"the program failed on this molecule ({type(error).__name__}: {error})"
+        told = {LINE: chunk[LINE], "id": chunk["id"], "text": text, "reason": [reason]}
+        return empty._replace(rejected=pa.table(told, schema=empty.rejected.schema))
+
+
+@dataclass
+class _Account:
+    """The manifest as it grows, and which parts are in it."""
+
+    manifest: Manifest
+
+    def __post_init__(self) -> None:
+        self.seen: list[set[int]] = [set() for _ in self.manifest.files]
+        self.read = [0.0 for _ in self.manifest.files]
+        self.reasons: Counter[str] = Counter()
+
+    def add(self, row: Row) -> None:
+        """Counts a part, once; or what its reader says of a file."""
+        number, part, told = row["file"], row["part"], json.loads(row["told"])
+        file = self.manifest.files[number]
+        self.read[number] = max(self.read[number], row["share"])
+        if part < 0:
+            file.parts, file.records, file.error = told["parts"], told["records"], told["error"]
+        elif told and part not in self.seen[number]:
+            self.seen[number].add(part)
+            file.recognised += told["recognised"]
+            file.rejected += told["rejected"]
+            self.reasons.update(told["reasons"])
+            self.manifest.reused += told["reused"]
+
+    def share(self) -> float:
+        """How much of all bytes has been dealt with."""
+        sizes = [file.bytes for file in self.manifest.files]
+        done = sum(share * size for share, size in zip(self.read, sizes, strict=True))
+        return done / max(1, sum(sizes))
+
+    def closed(self, seconds: float) -> Manifest:
+        """The account at the end, checked."""
+        files = self.manifest.files
+        lost = [
+            _name(number, part)
+            for number, (file, seen) in enumerate(zip(files, self.seen, strict=True))
+            for part in sorted(set(range(file.parts)) - seen)
+        ]
+        done = replace(
+            self.manifest,
+            reasons=dict(self.reasons.most_common()),
+            lost=lost,
+            complete=not lost and not any(file.error for file in files),
+            seconds=seconds,
+        )
+        done.check()
+        return done
+
+
+def _row(number: int, part: int, chunks: bytes, share: float, told: Row | None = None) -> Row:
+    """One row of the stream, as Ray Data takes it: lists of one."""
+    told_as = [json.dumps(told or {})]
+    return {"file": [number], "part": [part], "chunks": [chunks], "share": [share], "told": told_as}
+
+
+def _name(file: int, part: int) -> str:
+    return f"{file:05d}-{part:06d}"
+
+
+def _results(out: Path, name: str) -> Path:
+    return out / "results" / f"{name}.parquet"
+
+
+def _begun(out: Path, name: str) -> int:
+    """Notes that a part is begun, on the disk, where a crash does not reach; gives how often."""
+    path = out / "begun" / name
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with path.open("ab") as file:
+        file.write(b".")
+        return file.tell()
+
+
+def _packed(part: Part) -> bytes:
+    sink = io.BytesIO()
+    options = pa.ipc.IpcWriteOptions(compression="lz4")
+    with pa.ipc.new_stream(sink, part.chunks[0].schema, options=options) as stream:
+        for chunk in part.chunks:
+            stream.write_batch(chunk.combine_chunks().to_batches()[0])
+    return sink.getvalue()
+
+
+def _unpacked(data: bytes) -> list[pa.Table]:
+    return [pa.Table.from_batches([batch]) for batch in pa.ipc.open_stream(data)]
+
+
+def _write(path: Path, table: pa.Table) -> None:
+    with replacing(path) as temporary:
+        pq.write_table(table, temporary, compression="zstd")
+
+
+def _counts(path: Path) -> Row | None:
+    """The counts of a part that is there."""
+    if not path.is_file():
+        return None
+    counts: Row = json.loads(pq.read_metadata(path).metadata[COUNTS])
+    return {**counts, "reused": True}

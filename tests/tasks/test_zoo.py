@@ -8,7 +8,7 @@ from vgib.card import Card
 from vgib.data import catalog
 from vgib.ensemble import members
 from vgib.errors import UnknownNameError
-from vgib.tasks.zoo import KINDS, Places, as_smiles, train_models
+from vgib.tasks.zoo import KINDS, Places, as_molecule, toxicophore, train_models
 
 TOY = {"hidden": 4, "depth": 1, "head_hidden": 4, "epochs": 1}
 
@@ -28,11 +28,34 @@ def test_a_model_is_trained_once(mirror: Path, tmp_path: Path) -> None:
     assert len(members(folder)) == 3
 
 
-def test_mutagenicity_becomes_molecules(mirror: Path, tmp_path: Path) -> None:
+def test_a_run_that_was_stopped_goes_on(mirror: Path, tmp_path: Path) -> None:
+    places = Places(mirror, tmp_path / "cache")
+    options = {"places": places, "most": 20, "settings": TOY}
+    (folder,) = train_models("rlm", tmp_path, **options)
+    kept = (folder / "members" / "1" / "model.safetensors").stat().st_mtime_ns
+    (folder / "card.json").unlink()
+    said: list[str] = []
+    train_models("rlm", tmp_path, say=said.append, **options)
+    assert said == ["rlm: reading", "rlm: member 1 of 3", "rlm: judging"]
+    assert (folder / "members" / "1" / "model.safetensors").stat().st_mtime_ns == kept
+
+
+def test_mutagenicity_becomes_molecules_with_marked_toxicophores(
+    mirror: Path, tmp_path: Path
+) -> None:
     graphs = catalog.load("Mutagenicity", mirror=mirror, cache=tmp_path)
-    found = [as_smiles(graphs, number) for number in range(200)]
-    assert sum(smiles is None for smiles in found) < 10
-    assert found[0] == "O=C(Cl)c1ccc(C(=O)Cl)cc1"
+    found = [as_molecule(graphs, number) for number in range(200)]
+    assert sum(molecule is None for molecule in found) < 10
+    assert found[0] is not None and found[0].smiles == "O=C(Cl)c1ccc(C(=O)Cl)cc1"
+    assert graphs.y is not None
+    marked = 0
+    for number, molecule in enumerate(found):
+        if molecule is not None and molecule.smiles.count("[N+](=O)[O-]") == 1:
+            atoms = toxicophore(graphs, number, molecule)
+            kinds = [graphs.to_data(number).x[n, 0].item() for n in molecule.atoms]
+            marked += bool(atoms.any())
+            assert {kinds[i] for i in atoms.nonzero().flatten().tolist()} <= {0, 1, 3, 4}
+    assert marked > 5
 
 
 def test_an_unknown_model_is_refused(tmp_path: Path) -> None:

@@ -24,7 +24,7 @@ def evaluate(
     encoder: Annotated[str, typer.Option(help="gcn, gat, sage or gin.")] = "gcn",
     bottleneck: Annotated[str, typer.Option(help="vgib, gib, gsat, attention or none.")] = "vgib",
     preset: Annotated[
-        str, typer.Option(help="recommended, paper or reference: the settings not given.")
+        str, typer.Option(help="recommended, molecules, paper or reference: settings not given.")
     ] = "recommended",
     settings: Annotated[
         list[str] | None,

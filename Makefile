@@ -16,7 +16,7 @@ export OMP_NUM_THREADS := 1
 export MKL_NUM_THREADS := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo serve test lint check bench clean
+.PHONY: help setup demo serve test lint docs check bench clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-8s %s\n", $$1, $$2 }' Makefile
@@ -32,10 +32,14 @@ serve: $(INSTALLED) ## open a page on which molecules are pasted or drawn and re
 test: $(INSTALLED) ## run the tests, all but the slow ones and those that need the internet
 	$(BIN)/python -m pytest -n 2 --dist loadgroup -m "not slow and not network" $(ARGS)
 
-lint: $(INSTALLED) ## look for mistakes, check the formatting, check the types
+lint: $(INSTALLED) ## look for mistakes, check the formatting, check the types, build the docs
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+	@$(MAKE) --no-print-directory docs
+
+docs: $(INSTALLED) ## build the documentation into site, without a warning
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
 
 check: lint test ## what CI runs: lint, then test
 

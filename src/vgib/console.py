@@ -1,33 +1,27 @@
 """How things look in a terminal and in the files that the command line writes."""
 
 import csv
-import json
 import sys
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager
 from dataclasses import asdict
-from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
 
 from vgib.data.files import json_text
-from vgib.errors import InputError
-from vgib.report.page import short
 
 if TYPE_CHECKING:  # only for types: the help must not cost the import of torch
     from vgib.card import Card
     from vgib.data.entries import Entry
     from vgib.data.molecules import Molecules
     from vgib.oracles.contract import OracleCard
-    from vgib.recognition import Recognition
 
 talk = Console(stderr=True)
 
 MOST_REPORTED = 10
-COLUMNS = ("row", "smiles", "prediction", "rank", "subgraph", "atoms", "score", "keep_ratio")
 
 
 def show_json(values: Any) -> None:
@@ -160,62 +154,3 @@ def stages_bar() -> Iterator[Callable[[str, int, int | None], None]]:
             progress.update(bar, completed=done, total=total)
 
         yield advance
-
-
-Write = Callable[["Molecules", "list[Recognition]"], None]
-
-
-@contextmanager
-def recognition_output(out: Path | None, as_json: bool) -> Iterator[Write]:
-    """Writes recognitions as they come, as CSV or JSON lines; a file is whole or not there.
-
-    A file's name says which of the two; ``as_json`` is for standard output.
-    """
-    if out is not None and out.suffix not in (".csv", ".jsonl"):
-        raise InputError(f"{str(out)!r} must end in .csv or .jsonl")
-    from vgib.data.files import replacing
-
-    with replacing(out) if out is not None else nullcontext() as temporary:
-        file: IO[str] = (
-            sys.stdout if temporary is None else temporary.open("w", encoding="utf-8", newline="")
-        )
-        try:
-            if as_json if out is None else out.suffix == ".jsonl":
-                yield _json_lines(file)
-            else:
-                yield _csv_rows(file)
-        finally:
-            if temporary is not None:
-                file.close()
-
-
-def _json_lines(file: IO[str]) -> Write:
-    def write(molecules: "Molecules", found: "list[Recognition]") -> None:
-        for row, recognition in zip(molecules.rows.tolist(), found, strict=True):
-            file.write(json.dumps({"row": row, **recognition.to_json()}) + "\n")
-
-    return write
-
-
-def _csv_rows(file: IO[str]) -> Write:
-    table = csv.writer(file, lineterminator="\n")
-    header = iter([COLUMNS])  # comes with the first rows: a failure before them prints nothing
-
-    def write(molecules: "Molecules", found: "list[Recognition]") -> None:
-        table.writerows(header)
-        for row, recognition in zip(molecules.rows.tolist(), found, strict=True):
-            for rank, subgraph in enumerate(recognition.subgraphs, 1):
-                table.writerow(
-                    (
-                        row,
-                        recognition.name,
-                        short(recognition.prediction),
-                        rank,
-                        subgraph.smiles,
-                        " ".join(map(str, subgraph.nodes)),
-                        f"{subgraph.score:.4f}",
-                        f"{subgraph.keep_ratio:.4f}",
-                    )
-                )
-
-    return write

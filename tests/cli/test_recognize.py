@@ -5,6 +5,7 @@ import io
 import json
 from pathlib import Path
 
+import pyarrow.parquet as pq
 import pytest
 from rdkit import Chem
 from tests.cli.support import DRUGS, Run, assert_explained, rows
@@ -58,7 +59,9 @@ def test_every_kind_of_file_gives_the_same_answers(
     path.write_bytes(gzip.compress(raw) if name.endswith(".gz") else raw)
     done = run("recognize", path, "--model", model)
     assert done.code == 0, done.err
-    assert done.out == run("recognize", "CCO", "CCN", "--model", model).out
+    plain = rows(run("recognize", "CCO", "CCN", "--model", model).out)
+    alike = [{**row, "line": "", "id": ""} for row in rows(done.out)]
+    assert alike == [{**row, "line": "", "id": ""} for row in plain]
 
 
 def test_standard_input_is_read(run: Run, model: Path) -> None:
@@ -79,7 +82,7 @@ def test_a_column_can_be_named(run: Run, model: Path, tmp_path: Path) -> None:
 def test_json_is_one_object_a_line(run: Run, model: Path) -> None:
     done = run("recognize", "CCO", "oops", "CC", "--model", model, "--json")
     records = [json.loads(line) for line in done.out.splitlines()]
-    assert [record["row"] for record in records] == [0, 2]
+    assert [record["line"] for record in records] == [1, 3]
     assert [len(record["scores"]) for record in records] == [3, 2]
 
 
@@ -87,7 +90,7 @@ def test_bad_and_mixed_molecules_are_reported_by_line(run: Run, model: Path) -> 
     done = run("recognize", "CCO", "oops", "CC(=O)[O-].[Na+]", "[13CH4]", "--model", model)
     assert done.code == 0
     assert "line 2 (oops)" in done.err and "3 molecules recognised, 1 refused" in done.err
-    assert "line 3 (CC(=O)[O-].[Na+]): kept the largest of 2 components" in done.err
+    assert "line 3: kept the largest of 2 components, CC(=O)[O-]" in done.err
     none = run("recognize", "oops", "C1CC", "--model", model)
     assert none.out == ""
     assert_explained(none, 1, "none of the 2 molecules can be used")
@@ -118,9 +121,10 @@ def test_when_nothing_can_be_used_no_file_is_left(run: Run, model: Path, tmp_pat
         (("CCO", "--rule", "ring-intact"), 2, "did you mean 'ring_intact'"),
         (("CCO", "--keep-ratio", "0"), 1, "keep_ratio is 0"),
         (("CCO", "--keep-ratio", "2"), 1, "keep_ratio is 2"),
-        (("CCO", "-n", "0"), 2, "Invalid value for '-n'"),
+        (("CCO", "-n", "-1"), 2, "Invalid value for '-n'"),
         (("CCO", "--device", "cuda:99"), 1, "cannot compute on device 'cuda:99'"),
-        (("CCO", "--out", "a.xlsx"), 1, "must end in .csv or .jsonl"),
+        (("CCO", "--out", "a.xlsx"), 1, "must end in .csv, .jsonl, .parquet, .sdf, .html"),
+        (("CCO", "--property", "dose"), 1, "has no header, so there is no column 'dose'"),
         (("nowhere.csv",), 1, "there is no file 'nowhere.csv'"),
         (("nowhere.ism.gz",), 1, "there is no file"),
         (("CCO", __file__), 2, "give one file, or SMILES, not both"),
@@ -134,9 +138,19 @@ def test_a_mistake_in_recognising_is_explained(
     assert_explained(run("recognize", *arguments, "--model", model), code, message)
 
 
-@pytest.mark.parametrize("raw", [gzip.compress(b"CCO\n", mtime=0), b"\xff\xfeC\x00"])
-def test_standard_input_that_is_no_text_is_explained(raw: bytes, run: Run, model: Path) -> None:
-    assert_explained(run("recognize", "--model", model, stdin=raw), 1, "not UTF-8 text")
+def test_standard_input_may_be_gzipped_and_of_any_kind(run: Run, model: Path) -> None:
+    done = run("recognize", "--model", model, stdin=gzip.compress(b"CCO\n", mtime=0))
+    assert [row["smiles"] for row in rows(done.out)] == ["CCO"]
+    raw = sd_file("CCO").encode()
+    done = run("recognize", "--model", model, "--format", "sdf", stdin=raw)
+    assert [row["smiles"] for row in rows(done.out)] == ["CCO"]
+
+
+def test_standard_input_that_is_no_text_is_explained(run: Run, model: Path) -> None:
+    done = run("recognize", "--model", model, stdin=b"\xff\xfeC\x00")
+    assert_explained(done, 1, "standard input is UTF-16")
+    done = run("recognize", "--model", model, stdin=b"C\xff")
+    assert_explained(done, 1, "standard input, line 1: not utf-8 text")
 
 
 def test_a_terminal_is_not_waited_for(
@@ -156,7 +170,58 @@ def test_a_place_that_cannot_be_written_is_explained(run: Run, model: Path) -> N
 
 
 def test_a_wrong_model_is_explained(run: Run, tmp_path: Path) -> None:
-    assert_explained(run("recognize", "CCO"), 1, "there is no model folder 'model'")
+    missing = run("recognize", "CCO", "--model", "modl")
+    assert_explained(missing, 2, "no model folder or shipped model named 'modl'")
+    nowhere = run("recognize", "CCO", "--model", "no/where")
+    assert_explained(nowhere, 1, "there is no model folder 'no/where'")
     assert_explained(run("recognize", "CCO", "--model", tmp_path), 1, "not a model folder")
     (tmp_path / "card.json").write_text('{"card_version": 99}')
     assert_explained(run("recognize", "CCO", "--model", tmp_path), 1, "upgrade vgib")
+
+
+def test_files_a_ledger_and_pictures_are_written_at_once(
+    run: Run, model: Path, table: Path, tmp_path: Path
+) -> None:
+    outs = [tmp_path / "out" / f"a{suffix}" for suffix in (".parquet", ".sdf", ".html")]
+    wanted = [part for out in outs for part in ("--out", out)]
+    extra = ("--ledger", tmp_path / "out" / "l.csv", "--pictures", tmp_path / "p", "--carry", "qed")
+    done = run("recognize", table, "--model", model, *wanted, *extra, "--property", "side")
+    assert done.code == 0, done.err
+    assert f"{len(DRUGS)} molecules recognised, 0 refused" in done.err and str(outs[2]) in done.err
+    assert sorted(path.name for path in (tmp_path / "out").iterdir()) == [
+        "a.html",
+        "a.parquet",
+        "a.sdf",
+        "l.csv",
+    ]
+    found = pq.read_table(outs[0])
+    assert found["id"].to_pylist() == DRUGS["name"].tolist()
+    assert [float(v) for v in found["qed"].to_pylist()] == pytest.approx(DRUGS["qed"].tolist())
+    assert len(list((tmp_path / "p").iterdir())) == len(DRUGS)
+
+
+def test_a_shipped_model_answers_by_its_name_with_a_confidence(run: Run) -> None:
+    (row,) = rows(run("recognize", "CC(=O)Oc1ccccc1C(=O)O").out)
+    assert 0 <= float(row["stability"]) <= 1 and float(row["spread"]) > 0
+    (alone,) = rows(run("recognize", "CC(=O)Oc1ccccc1C(=O)O", "--single").out)
+    assert alone["stability"] == alone["spread"] == ""
+
+
+@pytest.mark.slow
+def test_processes_and_one_process_write_the_same_file(
+    run: Run, model: Path, table: Path, tmp_path: Path
+) -> None:
+    for workers in (1, 2):
+        out = tmp_path / f"{workers}.csv"
+        assert run("recognize", table, "--model", model, "--out", out, "--workers", workers)
+    assert (tmp_path / "1.csv").read_text() == (tmp_path / "2.csv").read_text()
+
+
+def test_only_bad_structures_leave_no_file_and_say_why(
+    run: Run, model: Path, tmp_path: Path
+) -> None:
+    path = tmp_path / "a.smi"
+    path.write_text("oops\nC1CC\n")
+    done = run("recognize", path, "--model", model, "--out", tmp_path / "b.csv")
+    assert_explained(done, 1, "none of the 2 molecules can be used; line 1 (oops)")
+    assert list(tmp_path.iterdir()) == [path]

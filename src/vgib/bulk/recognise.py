@@ -4,12 +4,13 @@ Local processes and clusters call the same picklable object with the same chunks
 is the same wherever it was computed.
 """
 
+import gc
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import chain
 from pathlib import Path
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple, get_args
 
 import numpy as np
 import numpy.typing as npt
@@ -26,10 +27,11 @@ from vgib.data.molecules import packed
 from vgib.data.packed import PackedGraphs
 from vgib.data.records import MOLBLOCK
 from vgib.ensemble import agreement, members, outputs
-from vgib.errors import InputError
+from vgib.errors import InputError, unknown_name
 from vgib.estimator import SubgraphRecognizer
 from vgib.guided import guided_subgraphs
 from vgib.recognition import Rule, Subgraph, find_rationales, find_subgraphs
+from vgib.select import sizes_of_ratio
 from vgib.train import predict
 
 Array = npt.NDArray[Any]
@@ -89,6 +91,22 @@ class Recognise:
     def card(self) -> Card:
         """What the model says about itself."""
         return self.models[0].card_
+
+    def check(self) -> None:
+        """Refuses at once what the first chunk would stumble over, and loads the model.
+
+        Raises:
+            InputError: a share is none, or the model is none for molecules.
+            UnknownNameError: there is no such model or rule.
+        """
+        for ratio in self.keep_ratio or ():
+            sizes_of_ratio([0, 1], ratio)
+        rules = (*get_args(Rule), "guided")
+        if self.rule is not None and self.rule not in rules:
+            raise unknown_name("selection rule", self.rule, rules)
+        if self.n < 0:
+            raise InputError(f"n is {self.n}; expected a number of parts, or 0 for scores alone")
+        assert self.models
 
     def __call__(self, chunk: pa.Table) -> Recognised:
         """Recognises what can be read, and says of the rest why it cannot."""
@@ -200,6 +218,7 @@ def _load(model: str | Path, ensemble: bool, device: str) -> tuple[SubgraphRecog
         found = [SubgraphRecognizer.load(model, device=device)]
     if found[0].card_.features is None:
         raise InputError(f"{model} was not trained on molecules; use it from Python")
+    gc.freeze()  # what is loaded by now stays: looking for garbage in it costs a tenth
     return tuple(found)
 
 

@@ -2,9 +2,8 @@
 
 import json
 import sys
-from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, BinaryIO, Literal
 
 import typer
 
@@ -38,12 +37,12 @@ Address = Annotated[
 ]
 
 
-def molecule_source(inputs: list[str]) -> Path | Iterable[str]:
+def molecule_source(inputs: list[str]) -> Path | BinaryIO | list[str]:
     """One file, or SMILES as lines; standard input when there is nothing."""
     if not inputs:
         if sys.stdin.isatty():
             raise typer.BadParameter("give SMILES or a file, or pipe SMILES into standard input")
-        return _lines(sys.stdin.buffer)
+        return sys.stdin.buffer
     paths = [Path(item) for item in inputs if _is_there(Path(item))]
     if paths and len(inputs) > 1:
         raise typer.BadParameter("give one file, or SMILES, not both")
@@ -57,16 +56,6 @@ def _is_there(path: Path) -> bool:
         return path.exists()
     except OSError:  # a long SMILES is too long for a file name
         return False
-
-
-def _lines(stream: Iterable[bytes]) -> Iterator[str]:
-    for number, line in enumerate(stream, 1):
-        try:
-            yield line.decode()
-        except UnicodeDecodeError:
-            raise InputError(
-                f"standard input, line {number}: not UTF-8 text; name a file to have it unpacked"
-            ) from None
 
 
 def set_options(settings: list[str]) -> dict[str, Any]:

@@ -1,14 +1,20 @@
 """The subgraph of each molecule: ``vgib recognize``."""
 
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
+from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
 
 from vgib import console
-from vgib.cli.options import Json, molecule_source
+from vgib.cli.options import Address, Engine, Json, molecule_source
 from vgib.console import say
-from vgib.errors import InputError
+
+if TYPE_CHECKING:
+    from vgib import parallel
+    from vgib.bulk.pipeline import Tally
 
 
 def recognize(
@@ -16,11 +22,23 @@ def recognize(
         list[str] | None,
         typer.Argument(
             metavar="[SMILES|FILE]...",
-            help="SMILES, or one file (.smi, .csv, .sdf, also .gz); standard input when none.",
+            help="SMILES, or one file (.smi, .csv, .tsv, .sdf, .parquet, also .gz); standard input "
+            "when none.",
         ),
     ] = None,
-    model: Annotated[Path, typer.Option(help="The folder of a trained model.")] = Path("model"),
-    n: Annotated[int, typer.Option("-n", min=1, help="Subgraphs at each size.")] = 1,
+    model: Annotated[
+        str, typer.Option(help="A name of `vgib models`, or the folder of a trained model.")
+    ] = "qed",
+    out: Annotated[
+        list[Path] | None,
+        typer.Option(
+            help="A file to write: .csv, .parquet, .jsonl, .sdf or .html; may be repeated. "
+            "Default: CSV on standard output."
+        ),
+    ] = None,
+    n: Annotated[
+        int, typer.Option("-n", min=0, help="Parts at each size; 0 for scores alone, the fastest.")
+    ] = 1,
     keep_ratio: Annotated[
         list[float] | None,
         typer.Option(help="Share of the atoms to keep; may be repeated. Default: score >= 0.5."),
@@ -28,35 +46,142 @@ def recognize(
     rule: Annotated[
         str | None, typer.Option(help="ring_intact, guided, connected, largest_part or nodes.")
     ] = None,
+    single: Annotated[
+        bool, typer.Option("--single", help="The main model alone: faster, but no confidence.")
+    ] = False,
     smiles_column: Annotated[
         str | None, typer.Option(help="The column of structures; found when not given.")
     ] = None,
-    out: Annotated[
-        Path | None, typer.Option(help="A .csv or .jsonl file to write; else standard output.")
+    id_column: Annotated[
+        str | None, typer.Option(help="The column of names; found when not given.")
     ] = None,
+    carry: Annotated[
+        list[str] | None,
+        typer.Option(metavar="COLUMN", help="A column to copy to the results; may be repeated."),
+    ] = None,
+    format: Annotated[
+        Literal["smi", "csv", "tsv", "sdf", "parquet"] | None,
+        typer.Option(help="What the input is, where its name does not tell."),
+    ] = None,
+    ledger: Annotated[
+        Path | None,
+        typer.Option(help="A .csv file for the fragments that recur, and what goes with them."),
+    ] = None,
+    measured: Annotated[
+        str,
+        typer.Option(
+            "--property", metavar="COLUMN", help="What the ledger compares: a column of numbers."
+        ),
+    ] = "prediction",
+    pictures: Annotated[
+        Path | None, typer.Option(help="A folder for a picture of each molecule.")
+    ] = None,
+    picture_format: Annotated[
+        Literal["svg", "png"], typer.Option(help="The kind of the pictures.")
+    ] = "svg",
+    resume: Annotated[
+        bool,
+        typer.Option("--resume", help="Go on with a run that was stopped, by the same command."),
+    ] = False,
+    workers: Annotated[
+        int | None,
+        typer.Option(min=1, help="Processes, a core each. Default: 1; on Ray, every core."),
+    ] = None,
+    engine: Engine = "local",
+    address: Address = None,
     device: Annotated[str, typer.Option(help="cpu, or cuda.")] = "cpu",
     as_json: Json = False,
 ) -> None:
-    """Find the subgraph that carries the property, in each molecule."""
-    from vgib.data.molecules import iter_molecules
-    from vgib.estimator import SubgraphRecognizer
+    """Find the part of each molecule that carries a property.
 
-    found = SubgraphRecognizer.load(model, device=device)
-    if found.card_.features is None:
-        raise InputError(f"{model} was not trained on molecules; use it from Python")
-    chunks = iter_molecules(
-        molecule_source(inputs or []),
-        smiles_column=smiles_column,
-        features=found.card_.features,
+    For every molecule: the prediction with its spread over an ensemble, a score for each atom, the
+    recognised parts as fragments with attachment points, and how stable that choice is.
+
+    **Examples**
+
+    - One molecule: `vgib recognize "CC(=O)Oc1ccccc1C(=O)O"`
+
+    - A table to a page with gallery: `vgib recognize drugs.csv --model hlm --out drugs.html`
+
+    - Several files at once: `vgib recognize in.sdf.gz --out a.parquet --out a.sdf --ledger l.csv`
+
+    - Half of the atoms, three choices: `vgib recognize in.smi --keep-ratio 0.5 -n 3 --json`
+
+    - A million molecules, two cores: `vgib recognize big.smi.gz --out big.parquet --workers 2`,
+      and when it was stopped, the same with `--resume`
+
+    Lines that cannot be used are written to OUT.rejected.csv, with the reason.
+    """
+    from vgib.bulk.outputs import standard_output
+    from vgib.bulk.recognise import Recognise
+    from vgib.bulk.run import Reading, Writing, recognise_source, rejected_file
+
+    work = Recognise(
+        model,
+        n=n,
+        keep_ratio=tuple(keep_ratio) if keep_ratio else None,
+        rule=rule,  # type: ignore[arg-type]  # checked by name
+        ensemble=not single,
+        device=device,
     )
-    done = refused = 0
-    with console.recognition_output(out, as_json) as write:
-        for chunk in chunks:
-            console.report_rejected(chunk)
-            refused += len(chunk.rejected)
-            if len(chunk):
-                done += len(chunk)
-                write(chunk, found.recognize(chunk.graphs, n, keep_ratio=keep_ratio, rule=rule))  # type: ignore[arg-type]
-        if not done:
-            raise InputError(f"none of the {refused} molecules can be used")
-    say(f"{done} molecules recognised, {refused} refused")
+    work.check()
+    outs = tuple(out or ())
+    with standard_output(as_json) as stream, _bar(shown=bool(outs)) as on_chunk:
+        tally = recognise_source(
+            molecule_source(inputs or []),
+            work,
+            Writing(outs, None if outs else stream, pictures, picture_format, ledger, measured),
+            Reading(smiles_column, id_column, tuple(carry or ()), format),
+            resume=resume,
+            engine=_engine(engine, workers, address),
+            on_chunk=on_chunk,
+        )
+    _report(tally)
+    say(f"{tally.recognised} molecules recognised, {tally.refused} refused")
+    if outs:
+        beside = f"; refused lines in {rejected_file(outs[0])}" if tally.refused else ""
+        say(f"wrote {', '.join(map(str, outs))}{beside}")
+
+
+def _report(tally: "Tally") -> None:
+    """The first lines that could not be used, and those of which a part was used."""
+    for item in tally.first_refused:
+        say(f"line {item['line']} ({item['text'] or item['id'] or ''}): {item['reason']}")
+    if (more := tally.refused - len(tally.first_refused)) > 0:
+        say(f"... and {more} more lines that cannot be used")
+    for item in tally.first_notes:
+        say(f"line {item['line']}: {item['note']}")
+
+
+def _engine(name: Engine, workers: int | None, address: str | None) -> "parallel.Engine | None":
+    if name == "ray":
+        from vgib.ray.engine import RayEngine
+
+        return RayEngine(address, workers=workers)
+    if workers is None or workers == 1:
+        return None
+    from vgib.parallel import LocalProcesses
+
+    return LocalProcesses(workers)
+
+
+@contextmanager
+def _bar(*, shown: bool) -> Iterator[Callable[["Tally"], None]]:
+    """A progress bar that is told of each finished chunk."""
+    columns = (
+        BarColumn(),
+        TaskProgressColumn(show_speed=False),
+        TimeRemainingColumn(),
+        TextColumn("{task.fields[counts]}"),
+    )
+    with Progress(*columns, console=console.talk, transient=True, disable=not shown) as progress:
+        bar = progress.add_task("", total=None, counts="reading")
+
+        def advance(tally: "Tally") -> None:
+            counts = f"{tally.recognised:,} recognised, {tally.refused:,} refused"
+            if tally.reused:
+                counts += f", {tally.reused:,} chunks were there"
+            total = None if tally.share is None else 1.0
+            progress.update(bar, total=total, completed=tally.share or 0.0, counts=counts)
+
+        yield advance

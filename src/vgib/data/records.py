@@ -9,11 +9,11 @@ import zlib
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import IO, Any, Literal, NamedTuple, TypeAlias, get_args
+from typing import IO, Any, BinaryIO, Literal, NamedTuple, TypeAlias, cast, get_args
 
 from vgib.errors import FileFormatError, InputError, unknown_name
 
-Source: TypeAlias = str | Path | io.BufferedIOBase | Iterable[str]
+Source: TypeAlias = str | Path | BinaryIO | io.BufferedIOBase | Iterable[str]
 """A path, an open file such as standard input, or lines."""
 
 Format = Literal["smi", "csv", "tsv", "sdf", "parquet"]
@@ -89,17 +89,20 @@ def open_table(
             raise InputError(
                 f"cannot read {str(path)!r}: {error.strerror}; check the path"
             ) from error
-        with raw:
-            yield _opened(raw, str(path), chosen, encoding, path.stat().st_size)
+        with raw, _opened(raw, str(path), chosen, encoding, path.stat().st_size) as table:
+            yield table
     elif isinstance(source, io.BufferedIOBase):
-        yield _opened(source, "standard input", format or "smi", encoding, None)
+        with _opened(source, "standard input", format or "smi", encoding, None) as table:
+            yield table
     else:
-        yield _table("the given lines", iter(source), format or "smi", lambda: None)
+        lines = iter(cast("Iterable[str]", source))
+        yield _table("the given lines", lines, format or "smi", lambda: None)
 
 
+@contextmanager
 def _opened(
     raw: io.BufferedIOBase, name: str, format: Format, encoding: str, size: int | None
-) -> Table:
+) -> Iterator[Table]:
     """The table of a file, gzipped or not; ``size`` is that of the file as it lies there."""
     source = raw if isinstance(raw, io.BufferedReader) else io.BufferedReader(raw)
     is_gzip = source.peek(2)[:2] == b"\x1f\x8b"
@@ -108,25 +111,27 @@ def _opened(
     def share() -> float | None:
         return min(1.0, source.tell() / size) if size else None
 
-    if format == "parquet":
-        return _parquet(handle, name, is_gzip)
-    return _table(name, _lines(handle, name, encoding), format, share)
+    if format != "parquet":
+        yield _table(name, _lines(handle, name, encoding), format, share)
+    elif not is_gzip and handle.seekable():
+        yield _parquet(handle, name)
+    else:  # the table of contents stands at the end
+        with tempfile.TemporaryFile() as copy:
+            try:
+                shutil.copyfileobj(handle, copy)
+            except _DAMAGED as error:
+                raise FileFormatError(
+                    f"{name}: the gzip file is damaged ({error}); fetch it again"
+                ) from error
+            yield _parquet(copy, name)
 
 
-def _parquet(handle: IO[bytes], name: str, is_gzip: bool) -> Table:
+def _parquet(handle: IO[bytes], name: str) -> Table:
     import pyarrow as pa  # slow to import and needed here only
     import pyarrow.parquet as pq
 
     try:
-        if is_gzip or not handle.seekable():  # the table of contents stands at the end
-            copy = tempfile.TemporaryFile()  # noqa: SIM115  # goes with the last reference to it
-            shutil.copyfileobj(handle, copy)
-            handle = copy
         file = pq.ParquetFile(handle)
-    except _DAMAGED as error:
-        raise FileFormatError(
-            f"{name}: the gzip file is damaged ({error}); fetch it again"
-        ) from error
     except (pa.ArrowException, OSError) as error:
         raise FileFormatError(
             f"{name} is no whole Parquet file ({error}); write it again"

@@ -25,14 +25,13 @@ from vgib.serve import faults, recognition, schemas, site, uploads
 from vgib.serve.batching import Batcher
 from vgib.serve.explaining import Explaining, methods
 from vgib.serve.inspection import keep_atoms, quantity, read_molecule, sizes_of
-from vgib.serve.limits import BodyLimit, Limits, TooMuchError, within
+from vgib.serve.limits import LOCAL, BodyLimit, Limits, TooMuchError, within
 from vgib.serve.recognition import Answer, Question
 from vgib.serve.shelf import Shelf
 
 T = TypeVar("T")
 PREFIX = "/api/v1"
 PREDICTION = "prediction"
-LOCAL = ("127.0.0.1", "localhost", "::1")
 ERRORS: dict[int | str, dict[str, Any]] = {
     404: {"model": schemas.ErrorAnswer, "description": "There is nothing of that name."},
     413: {"model": schemas.ErrorAnswer, "description": "More than the service takes."},

@@ -14,6 +14,9 @@ Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
 Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
 App = Callable[[Scope, Receive, Send], Awaitable[None]]
 
+LOCAL = ("127.0.0.1", "localhost")
+"""Names of this machine by which nobody else can reach it."""
+
 SMILES_LENGTH = 4_000
 """Letters of one SMILES: a molecule of as many atoms as are ever accepted needs fewer."""
 
@@ -77,7 +80,7 @@ class BodyLimit:
         if scope["type"] != "http":
             await self.app(scope, receive, send)
             return
-        body, more = b"", True
+        body, more = bytearray(), True
         while more:
             message = await receive()
             if message["type"] == "http.disconnect":
@@ -94,7 +97,7 @@ class BodyLimit:
             if is_read:
                 return await receive()
             is_read = True
-            return {"type": "http.request", "body": body, "more_body": False}
+            return {"type": "http.request", "body": bytes(body), "more_body": False}
 
         await self.app(scope, again, send)
 

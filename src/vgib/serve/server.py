@@ -9,9 +9,8 @@ from threading import Timer
 import torch
 
 from vgib.errors import InputError, MissingExtraError
-from vgib.serve.limits import Limits
+from vgib.serve.limits import LOCAL, Limits
 
-LOCAL = ("127.0.0.1", "localhost")
 IDLE_SECONDS = 5
 """How long a connection may stay open without a request."""
 
@@ -39,7 +38,6 @@ def run(
     try:
         import uvicorn
 
-        from vgib.serve.api import LOCAL as LOCAL_NAMES
         from vgib.serve.api import make_app
         from vgib.serve.shelf import Shelf
     except ImportError as error:
@@ -49,12 +47,15 @@ def run(
     torch.set_num_threads(1)  # a second thread slows models of this size down
     shelf = Shelf(models, shipped=shipped)
     is_local = host in LOCAL
-    app = make_app(shelf, limits, editor=editor, hosts=LOCAL_NAMES if is_local else None)
+    app = make_app(shelf, limits, editor=editor, hosts=LOCAL if is_local else None)
     listener = listen(host, port)
-    address = f"http://{host}:{listener.getsockname()[1]}"
-    say(f"{', '.join(shelf.names())}: {address} (API: {address}/docs); stop with Ctrl-C")
+    name = f"[{host}]" if ":" in host else host
+    address = f"http://{name}:{listener.getsockname()[1]}"
+    say(f"The page: {address}")
+    say(f"The API: {address}/docs")
+    say(f"Models: {', '.join(shelf.names())}. Stop with Ctrl-C.")
     if not is_local:
-        say("warning: others can reach this address, and nobody is asked for a password")
+        say("warning: others may reach this address, and nobody is asked for a password")
     if open_page:
         opening = Timer(BROWSER_DELAY, webbrowser.open, [address])
         opening.daemon = True

@@ -1,16 +1,23 @@
-"""The README's benchmark tables, drawn from the committed results alone.
+"""The tables of the README and of the docs, drawn from the committed results alone.
 
 python -m benchmarks.tables            # writes them between their marks
 """
 
 import json
 import re
+from collections.abc import Callable
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
+from vgib.recipes.recipe import recipe
+from vgib.records import Records
+from vgib.report import dynamics, interpretation, noise
+from vgib.report.interpretation import Cell
+from vgib.report.tables import TextTable
+
 ROOT = Path(__file__).resolve().parents[1]
 RESULTS = ROOT / "results" / "benchmarks"
-README = ROOT / "README.md"
 
 SPEED = {
     "loop_32": "against a loop over graphs as published, batch 32",
@@ -21,6 +28,16 @@ SPEED = {
     "collab_gat": "against PyG, an epoch of COLLAB, GAT",
     "vgib_over_attention": "VGIB over attention, batch 32 (the paper: 1.03)",
     "gib_over_vgib": "GIB with 150 inner steps over VGIB, batch 32 (the paper: 11.7)",
+}
+
+RAY_SIZES = [(10**6, 2), (10**6, 16), (10**8, 64), (10**8, 256), (10**9, 256), (10**9, 1024)]
+RAY_EFFICIENCY = 0.9
+RAY_PRICE = 0.04
+RAY_RUNS = {
+    "local": "one local process",
+    "ray_1": "Ray, one worker",
+    "ray_2": "Ray, two workers",
+    "ray_1_small": "Ray, one worker, an eighth of the input",
 }
 
 
@@ -41,16 +58,117 @@ def speed() -> str:
     return "\n".join(rows)
 
 
-TABLES = {"ba2motifs": ba2motifs, "speed": speed}
+@cache
+def _cells(name: str, version: str) -> list[Cell]:
+    made = recipe(name)
+    found = interpretation.cells(made, Records(ROOT / "results" / name))
+    return [cell for cell in found if cell.version == version]
 
 
-def filled(text: str) -> str:
-    """A page with every table put between its marks."""
-    for name, draw in TABLES.items():
+def table1(version: str) -> str:
+    """Divergence by the paper's rule, with the kept share."""
+    return _rows(interpretation.divergence_table(_cells("table1", version), version))
+
+
+def gap(version: str) -> str:
+    """The share of the gap that is closed at half size."""
+    return _rows(interpretation.gap_table(_cells("table1", version), version, "half", ""))
+
+
+def ablation() -> str:
+    """What the published result is made of."""
+    return _rows(interpretation.paper_rule_table(_cells("ablation_interpretation", "list")))
+
+
+def table2() -> str:
+    """Seconds of training."""
+    made = recipe("table2")
+    found = dynamics.courses(made, Records(ROOT / "results" / made.name))
+    return _rows(dynamics.time_table(found, str(made.control)))
+
+
+def figure1() -> str:
+    """Where the compression term goes."""
+    made = recipe("figure1")
+    return _rows(
+        dynamics.stability_table(dynamics.courses(made, Records(ROOT / "results/figure1")))
+    )
+
+
+def figure2b() -> str:
+    """Noise in the found half."""
+    made = recipe("figure2b")
+    return _rows(noise.table(noise.disturbances(made, Records(ROOT / "results" / made.name))))
+
+
+def ray() -> str:
+    """Hours and costs of large runs, extrapolated from the measured rate of one core."""
+    rate = _load("ray.json")["runs"]["ray_1"]["rate"]
+    rows = ["| molecules | cores | hours | cost |", "| --- | --- | --- | --- |"]
+    for count, cores in RAY_SIZES:
+        hours = count / (rate * cores * RAY_EFFICIENCY) / 3600
+        rows.append(f"| {count:,} | {cores} | {hours:,.1f} | {hours * cores * RAY_PRICE:,.0f} $ |")
+    return "\n".join(rows)
+
+
+def ray_measured() -> str:
+    """The runs on one machine, and what they are compared with."""
+    found = _load("ray.json")
+    rows = [
+        "| run | molecules | seconds | molecules a second | driver's memory | load |",
+        "| --- | --- | --- | --- | --- | --- |",
+    ]
+    for name, run in found["runs"].items():
+        cells = [f"{run['rows']:,}", f"{run['seconds']:.0f}", f"{run['rate']:.0f}"]
+        cells += [f"{run['driver_mb']:.0f} MB", f"{run['load']:.1f}"]
+        rows.append(f"| {RAY_RUNS[name]} | {' | '.join(cells)} |")
+    verdict = "the same" if found["same_rows"] else "not the same"
+    told = (
+        f"Ray with one worker over the local process: {found['ray_over_local']:.2f} (wanted: 0.7). "
+        f"Two workers over one: {found['two_over_one']:.2f} (wanted: 1.6, on two free cores). "
+        f"The rows of all runs are {verdict}."
+    )
+    return "\n".join([*rows, "", told])
+
+
+def _rows(table: TextTable) -> str:
+    """A table without its title, which the page gives it."""
+    return table.markdown().partition("\n\n")[2]
+
+
+TABLES: dict[str, Callable[[], str]] = {
+    "ba2motifs": ba2motifs,
+    "speed": speed,
+    "table1": partial(table1, "list"),
+    "table1 full": partial(table1, "full"),
+    "gap": partial(gap, "list"),
+    "gap full": partial(gap, "full"),
+    "table2": table2,
+    "figure1": figure1,
+    "figure2b": figure2b,
+    "ablation": ablation,
+    "ray": ray,
+    "ray measured": ray_measured,
+}
+
+PAGES = {
+    "README.md": ("ba2motifs", "speed", "table1", "gap", "table2"),
+    "docs/interpretation.md": (
+        *("table1", "table1 full", "gap", "gap full", "table2", "figure1", "figure2b", "ablation"),
+    ),
+    "docs/ray.md": ("ray", "ray measured"),
+}
+"""The tables of each page."""
+
+
+def filled(page: str, text: str) -> str:
+    """The text of a page with every table of it put between its marks."""
+    for name in PAGES[page]:
         pattern = re.compile(rf"(<!-- {name} -->\n).*?(<!-- end -->)", re.DOTALL)
-        text, count = pattern.subn(lambda mark, d=draw: f"{mark[1]}{d()}\n{mark[2]}", text)
+        drawn = TABLES[name]()
+        text, count = pattern.subn(lambda mark, d=drawn: f"{mark[1]}{d}\n{mark[2]}", text)
         if count != 1:
-            raise SystemExit(f"the page has {count} places for the table {name!r}; expected one")
+            raise SystemExit(f"{page} has {count} places for the table {name!r}; expected one")
     return text
 
 
@@ -64,4 +182,6 @@ def _spread(value: dict[str, float]) -> str:
 
 
 if __name__ == "__main__":
-    README.write_text(filled(README.read_text(encoding="utf-8")), encoding="utf-8")
+    for page in PAGES:
+        path = ROOT / page
+        path.write_text(filled(page, path.read_text(encoding="utf-8")), encoding="utf-8")

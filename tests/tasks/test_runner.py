@@ -130,7 +130,9 @@ def test_the_report_is_drawn_from_the_records(finished: Path, tmp_path: Path) ->
     # The records are of another dataset and fewer epochs: none is one of the table's.
     assert found["table4"] == {"cells": 240, "full_cells": 0, "jobs": 2400, "records": 0}
     assert "records" in run("report", "coverage", "--results", finished)
-    assert "Which VGIB to recommend" in run("report", "--results", finished)
+    assert "Which VGIB to recommend" in run("report", "--results", finished, "--out", tmp_path)
+    page = (tmp_path / "index.html").read_text()
+    assert "Table 1" in page and "Figure 3" in page and "Table 4" in page
     assert json.loads(run("report", "table4", "--results", finished, "--json"))["table4"]
 
 

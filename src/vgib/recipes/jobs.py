@@ -92,6 +92,9 @@ class MoleculeJob(Job):
     molecules: int | None = Field(
         None, ge=10, description="Use no more than so many molecules of the list."
     )
+    trained: int | None = Field(
+        None, ge=1, description="Train on no more than so many of the training molecules."
+    )
     tested: int = Field(300, ge=1, description="Held-out molecules that are judged.")
 
 

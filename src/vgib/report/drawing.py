@@ -33,10 +33,15 @@ def _classification(made: Recipe, records: Records) -> Drawn:
 
 def _interpretation(made: Recipe, records: Records) -> Drawn:
     found = interpretation.cells(made, records)
-    figures = {
-        f"{made.name}_size.svg": curves.size_curves(found),
-        f"{made.name}_gap.svg": curves.gap_bars(found),
-    }
+    # Changes of one method, which is their control, are too many and too alike for a picture.
+    figures = (
+        {}
+        if made.control
+        else {
+            f"{made.name}_size.svg": curves.size_curves(found),
+            f"{made.name}_gap.svg": curves.gap_bars(found),
+        }
+    )
     return Drawn(
         interpretation.tables(found),
         interpretation.long_table(found),

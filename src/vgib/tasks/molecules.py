@@ -56,7 +56,7 @@ def parts_of(job: MoleculeJob, mirror: Where = None, cache: Where = None) -> Par
     split = split_of(len(listed), job.split, job.seed)
     test = listed[judged(split, len(listed), job.split, job.tested, job.seed)]
     if job.version == "list":
-        return Parts(listed[split.train], listed[split.val], test)
+        return Parts(listed[fewer(split.train, job)], listed[split.val], test)
     assert listed.ids is not None
     known = frozenset(listed.ids[i] for i in split.test)
     train, val = sampled(
@@ -68,7 +68,14 @@ def parts_of(job: MoleculeJob, mirror: Where = None, cache: Where = None) -> Par
         mirror,
         cache,
     )
-    return Parts(train, val, test)
+    return Parts(train if job.trained is None else train[: job.trained], val, test)
+
+
+def fewer(rows: Index, job: MoleculeJob) -> Index:
+    """As many of the training molecules as the job asks for, at random."""
+    if job.trained is None:
+        return rows
+    return np.sort(np.random.default_rng(job.seed).permutation(rows)[: job.trained])
 
 
 def split_of(n: int, kind: SplitKind, seed: int) -> Split:

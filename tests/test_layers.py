@@ -25,7 +25,7 @@ LAYERS = [
     {"tasks", "live", "ledger"},
     {"bulk"},
     {"ray"},  # the same work on many machines
-    {"demo", "explaining"},
+    {"demo", "explaining", "graph_output"},
     {"console"},
     {"serve"},
     {"__init__", "cli"},  # the public names; the skin, which nothing imports ...

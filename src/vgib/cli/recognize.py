@@ -10,6 +10,8 @@ from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, T
 
 from vgib import console
 from vgib.cli.options import Address, Engine, Json, molecule_source
+from vgib.cli.recognize_cluster import is_folder, recognize_on_cluster, report_manifest
+from vgib.cli.recognize_graphs import is_for_graphs, recognize_graphs
 from vgib.console import say
 
 if TYPE_CHECKING:
@@ -110,12 +112,21 @@ def recognize(
     - A million molecules, two cores: `vgib recognize big.smi.gz --out big.parquet --workers 2`,
       and when it was stopped, the same with `--resume`
 
+    - Graphs that are not molecules, by a model of such graphs: `vgib recognize MUTAG.zip --model
+      mutag --out mutag.html`
+
+    - A folder of files on a cluster, to Parquet parts: `vgib recognize molecules/ --engine ray
+      --out recognised`
+
     Lines that cannot be used are written to OUT.rejected.csv, with the reason.
     """
     from vgib.bulk.outputs import standard_output
     from vgib.bulk.recognise import Recognise
     from vgib.bulk.run import Reading, Writing, recognise_source, rejected_file
 
+    if is_for_graphs(model):
+        recognize_graphs(inputs or [], model, out or [], n, keep_ratio, rule, device, as_json)
+        return
     work = Recognise(
         model,
         n=n,
@@ -126,12 +137,27 @@ def recognize(
     )
     work.check()
     outs = tuple(out or ())
+    reading = Reading(smiles_column, id_column, tuple(carry or ()), format)
+    if engine == "ray" and is_folder(outs):
+        with _bar(shown=True) as on_chunk:
+            account = recognize_on_cluster(
+                molecule_source(inputs or []),
+                work,
+                outs[0],
+                reading,
+                resume=resume,
+                workers=workers,
+                address=address,
+                on_chunk=on_chunk,
+            )
+        report_manifest(account, outs[0], as_json)
+        return
     with standard_output(as_json) as stream, _bar(shown=bool(outs)) as on_chunk:
         tally = recognise_source(
             molecule_source(inputs or []),
             work,
             Writing(outs, None if outs else stream, pictures, picture_format, ledger, measured),
-            Reading(smiles_column, id_column, tuple(carry or ()), format),
+            reading,
             resume=resume,
             engine=_engine(engine, workers, address),
             on_chunk=on_chunk,

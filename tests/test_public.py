@@ -23,6 +23,7 @@ ELSEWHERE = {
     "chem/vocabulary.py": "tests/chem/test_mol.py",
     "cli/evaluate.py": "tests/tasks/test_kfold.py",
     "cli/options.py": "tests/cli/test_recognize.py",
+    "cli/recognize_cluster.py": "tests/ray/test_bulk.py",
     "cli/report.py": "tests/report/test_classification.py",
     "cli/run.py": "tests/tasks/test_runner.py",
     "data/columns.py": "tests/data/test_tu.py",

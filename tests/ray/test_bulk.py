@@ -17,8 +17,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from tests.ray.molecules import Slow, small_model, smiles
+from tests.tasks.test_runner import run
 
-from vgib.bulk.chunks import iter_chunks
+from vgib.bulk.chunks import SIZE, iter_chunks
 from vgib.bulk.recognise import Recognise, Recognised
 from vgib.ray.bulk import run_parts
 from vgib.ray.manifest import read_manifest
@@ -56,12 +57,12 @@ def rows(out: Path, kind: str = "results") -> list[dict[str, Any]]:
     return found
 
 
-def expected(work: Recognise, *paths: Path) -> list[dict[str, Any]]:
+def expected(work: Recognise, *paths: Path, size: int = SMALL.chunk) -> list[dict[str, Any]]:
     """The rows that one machine makes of these files."""
     return [
         {"file": f"{number:05d}", **row}
         for number, path in enumerate(paths)
-        for chunk in iter_chunks(path, size=SMALL.chunk)
+        for chunk in iter_chunks(path, size=size)
         for row in work(chunk.records).results.to_pylist()
     ]
 
@@ -150,6 +151,7 @@ def test_a_killed_actor_and_a_lost_node_cost_no_row_and_double_none(
 DRIVER = """
 import sys
 from pathlib import Path
+from tests.tasks.test_runner import run
 from tests.ray.molecules import Slow
 from vgib.bulk.recognise import Recognise
 from vgib.ray.bulk import run_parts
@@ -199,3 +201,17 @@ def test_what_takes_workers_down_costs_its_part_and_what_raises_itself(
     # Once the cause is gone, only that part is left to do.
     manifest = run_parts(source, work, out, "s", SMALL, resume=True)
     assert manifest.complete and (manifest.recognised, manifest.reused) == (23, 2)
+
+
+def test_the_command_writes_a_folder_and_goes_on(
+    cluster: Any, work: Recognise, tmp_path: Path
+) -> None:
+    source, out = write(tmp_path / "in.smi", 20), tmp_path / "out"
+    command = ("recognize", source, "--model", work.model, "--engine", "ray", "--out", out)
+    told = json.loads(run(*command, "--json"))
+    assert (told["records"], told["recognised"], told["complete"]) == (20, 20, True)
+    assert rows(out) == expected(work, source, size=SIZE)
+    assert "add --resume" in run(*command, code=1)
+    assert json.loads(run(*command, "--resume", "--json"))["reused"] == 1
+    smiles_instead = ("recognize", "CCO", *command[2:-1], tmp_path / "new")
+    assert "a cluster reads files" in run(*smiles_instead, code=2)

@@ -2,28 +2,32 @@
 
 import os
 import signal
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 import torch
+from tests.ray.molecules import smiles
 from torch import distributed
 
 from vgib.config import Architecture, Training
-from vgib.data.synthetic import generate_ba2motifs
+from vgib.data.molecules import from_smiles
 from vgib.errors import InputError
 from vgib.nn.attention import Attention
 from vgib.nn.net import SubgraphNet, build
 from vgib.ray.training import RayTraining
 from vgib.train import DivergedError, Epoch, History, seeded, train
 
-GRAPHS = generate_ba2motifs(120)
-VALIDATION = generate_ba2motifs(60, seed=1)
-SETTINGS = Training(epochs=12, batch_size=16, lr=1e-2)
+MOLECULES = from_smiles(smiles(500)).graphs
+SIZES = MOLECULES.sizes.float()
+LABELLED = replace(MOLECULES, y=(SIZES - SIZES.mean()) / SIZES.std())
+GRAPHS, VALIDATION = LABELLED[torch.arange(500) % 5 > 0], LABELLED[::5]
+SETTINGS = Training(epochs=8, batch_size=32, lr=1e-2)
 
 
 class Fragile(Attention):
-    """Takes its worker down in the sixth epoch, unless it has left a mark before."""
+    """Takes its worker down in the fifth epoch, unless it has left a mark before."""
 
     def __init__(self, channels: int, mark: str = "") -> None:
         super().__init__(channels)
@@ -33,7 +37,7 @@ class Fragile(Attention):
         super().start_epoch(epoch)
         mark = Path(self.mark)
         is_second = distributed.is_initialized() and distributed.get_rank() == 1
-        if epoch == 5 and is_second and self.mark and not mark.exists():
+        if epoch == 4 and is_second and self.mark and not mark.exists():
             mark.touch()
             os.kill(os.getpid(), signal.SIGKILL)
 
@@ -41,13 +45,13 @@ class Fragile(Attention):
 def make_net(bottleneck: Any = "vgib", **options: Any) -> SubgraphNet:
     with seeded(0):
         return build(
-            encoder="gin",
+            encoder="gcn",
             bottleneck=bottleneck,
-            cardinalities=None,
-            in_channels=1,
-            task="classification",
-            outputs=2,
-            architecture=Architecture(hidden=8),
+            cardinalities=GRAPHS.cardinalities,
+            in_channels=GRAPHS.x.shape[1],
+            task="regression",
+            outputs=1,
+            architecture=Architecture(hidden=16),
             bottleneck_options=options,
         )
 
@@ -65,11 +69,11 @@ def assert_same(one: SubgraphNet, other: SubgraphNet) -> None:
 def test_one_worker_takes_the_steps_of_the_local_loop(cluster: Any, tmp_path: Path) -> None:
     alone, there = make_net(prior="population"), make_net(prior="population")
     told: list[Epoch] = []
-    index = torch.arange(100)
+    index = torch.arange(300)
     history = train(alone, GRAPHS, index=index, val=VALIDATION, settings=SETTINGS)
     found = trained(1, tmp_path, there, index=index, on_epoch=told.append)
     assert found.curve("val_loss") == pytest.approx(history.curve("val_loss"), rel=1e-6)
-    assert [epoch["epoch"] for epoch in told] == list(range(1, 13))
+    assert [epoch["epoch"] for epoch in told] == list(range(1, 9))
     assert found.best_epoch == history.best_epoch
     assert_same(alone, there)
     assert not there.training
@@ -83,9 +87,9 @@ def test_a_lost_worker_is_replaced_and_nothing_is_lost(cluster: Any, tmp_path: P
     assert (tmp_path / "mark").exists()
     assert found.curve("val_loss") == history.curve("val_loss")
     assert_same(whole, hurt)
-    # As many epochs, the same batch size: as good a model as one worker's.
+    # As many epochs, the same batch size: as good a model as one worker's (1 is chance).
     alone = train(make_net(Fragile), GRAPHS, val=VALIDATION, settings=SETTINGS)
-    assert history.best_loss == pytest.approx(alone.best_loss, abs=0.1)
+    assert alone.best_loss < 0.15 and history.best_loss < 0.15
     # Another number of workers cannot go on from there.
     with pytest.raises(InputError, match="made by 2 workers"):
         trained(1, tmp_path / "whole", make_net(Fragile))

@@ -1,0 +1,88 @@
+"""``vgib recognize --engine ray --out FOLDER``: files of molecules in, Parquet parts out."""
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import typer
+
+from vgib import console
+from vgib.console import say
+
+if TYPE_CHECKING:
+    from vgib.bulk.pipeline import Tally
+    from vgib.bulk.recognise import Recognise
+    from vgib.bulk.run import Reading
+    from vgib.ray.manifest import Manifest
+
+
+def is_folder(outs: Sequence[Path]) -> bool:
+    """Whether the output is one folder: a name without an ending."""
+    return len(outs) == 1 and not outs[0].suffix
+
+
+def recognize_on_cluster(
+    source: Any,
+    work: "Recognise",
+    out: Path,
+    reading: "Reading",
+    *,
+    resume: bool,
+    workers: int | None,
+    address: str | None,
+    on_chunk: "Callable[[Tally], None]",
+) -> "Manifest":
+    """Recognises every molecule of a file or folder by the workers of a cluster."""
+    from vgib.bulk.pipeline import Tally
+    from vgib.bulk.run import settings_of
+    from vgib.ray.bulk import run_parts
+    from vgib.ray.shards import PART, Cutting
+
+    if not isinstance(source, Path):
+        raise typer.BadParameter("a cluster reads files; give one, or a folder of them")
+
+    def on_part(account: "Manifest", share: float) -> None:
+        on_chunk(Tally(account.recognised, account.rejected, account.reused, share))
+
+    return run_parts(
+        source,
+        work,
+        out,
+        settings_of(work),
+        Cutting(
+            reading.smiles_column,
+            reading.names,
+            reading.carry,
+            reading.format,
+            reading.size,
+            PART // reading.size * reading.size,
+        ),
+        address=address,
+        workers=workers,
+        resume=resume,
+        on_part=on_part,
+    )
+
+
+def report_manifest(account: "Manifest", out: Path, as_json: bool) -> None:
+    """Tells what was done; an unfinished run ends with 1.
+
+    Raises:
+        typer.Exit: some records were not dealt with.
+    """
+    if as_json:
+        names = ("records", "recognised", "rejected", "reused", "complete", "lost", "seconds")
+        console.show_json({name: getattr(account, name) for name in names})
+    for reason, count in list(account.reasons.items())[:10]:
+        say(f"{count:,} rejected: {reason}")
+    for file in account.files:
+        if file.error:
+            say(f"{file.name}: read {file.records:,} records, then {file.error}")
+    for name in account.lost:
+        say(f"part {name} took its workers down and was given up; --resume tries it again")
+    say(
+        f"{account.recognised:,} molecules recognised, {account.rejected:,} rejected; "
+        f"wrote {out / 'results'}"
+    )
+    if not account.complete:
+        raise typer.Exit(1)

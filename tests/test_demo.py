@@ -14,7 +14,7 @@ import pandas as pd
 import pytest
 from rdkit import Chem
 
-from vgib import demo
+from vgib import demo, zoo
 from vgib.chem.properties import qed
 from vgib.data.molecules import from_smiles, load_drugs
 from vgib.demo import Demo, divergences, run_demo, with_fragments
@@ -95,11 +95,21 @@ class Balance(HTMLParser):
 def test_the_page_is_whole_and_loads_nothing(toy: tuple[Demo, str, list[str]]) -> None:
     text = toy[1]
     reader = Balance(text)
-    assert reader.open == [] and reader.references == []
+    assert reader.open == []
+    pages = [page.relative_to(toy[0].report.parent).as_posix() for page in toy[0].pages]
+    assert reader.references == pages and len(pages) == len(zoo.names())
     assert not reader.names & {"script", "link", "img", "iframe", "object"}
     without_namespaces = re.sub(r"xmlns(:\w+)?=['\"][^'\"]*['\"]", "", text)
     assert not re.search(r"https?://|@import|url\((?!#)", without_namespaces)
     assert "nan" not in re.sub(r"<[^>]*>", " ", text).lower().split()
+
+
+def test_every_shipped_model_has_its_page(toy: tuple[Demo, str, list[str]]) -> None:
+    for name, page in zip(zoo.names(), toy[0].pages, strict=True):
+        text = page.read_text(encoding="utf-8")
+        assert f"{len(load_drugs())} molecules" in text and zoo.cards()[name].summary in text
+        assert '"id":"aspirin"' in text and '"stability"' in text
+    assert sorted(toy[0].pages[0].parent.iterdir()) == sorted(toy[0].pages)  # and nothing else
 
 
 def test_every_picture_is_well_formed(toy: tuple[Demo, str, list[str]]) -> None:

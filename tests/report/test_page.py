@@ -9,6 +9,7 @@ from vgib.report.page import (
     embedded,
     figure,
     gallery,
+    list_of,
     page,
     paragraph,
     section,
@@ -92,3 +93,9 @@ def test_figures_bring_their_style_into_the_pages_of_others() -> None:
 )
 def test_predictions_are_short(value: int | float | list[float], text: str) -> None:
     assert short(value) == text
+
+
+def test_links_stand_in_a_list_and_are_escaped() -> None:
+    found = list_of([("a.html", NASTY), ('b".html', "B")])
+    assert found.count("<li>") == 2 and '<a href="a.html">' in found
+    assert NASTY not in found and 'href="b".html' not in found

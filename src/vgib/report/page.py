@@ -66,6 +66,12 @@ def paragraph(text: str) -> str:
     return f"<p>{escape(text)}</p>"
 
 
+def list_of(links: Iterable[tuple[str, str]]) -> str:
+    """Links, one below the other: address and text of each."""
+    items = "".join(f'<li><a href="{escape(to)}">{escape(text)}</a></li>' for to, text in links)
+    return f"<ul>{items}</ul>"
+
+
 def table(
     header: Sequence[str], rows: Iterable[Sequence[str]], controls: Iterable[int] = ()
 ) -> str:

@@ -13,6 +13,7 @@ machine may be shared, per second of the service's own processor time.
 import argparse
 import asyncio
 import json
+import os
 import sys
 from dataclasses import dataclass, field
 from itertools import cycle
@@ -168,6 +169,7 @@ def measure(model: str, clients: int, seconds: float) -> dict[str, Any]:
         for service in (together, single):
             service.load(bodies, clients, seconds / TURNS / 2)
     found: dict[str, Any] = {"model": Path(model).name, "clients": clients}
+    found |= {"cores": os.cpu_count(), "load_average": round(os.getloadavg()[0], 1)}
     found |= {"batches": together.summary(), "one_at_a_time": single.summary()}
     for per in ("second", "processor_second"):
         key = f"requests_per_{per}"

@@ -126,6 +126,15 @@ def test_atoms_that_make_no_molecule_are_predicted_with_a_reason(shelf: Shelf) -
     assert kept.reason == "the atoms form 2 separate parts; choose one of them"
 
 
+def test_a_ring_that_is_cut_is_remarked_upon(shelf: Shelf) -> None:
+    models, molecule = shelf.get("values"), read(shelf, PARACETAMOL)
+    followed = quantity(models, molecule.graphs)
+    whole_ring = keep_atoms(models, molecule, range(4, 11), followed)
+    half_ring = keep_atoms(models, molecule, [4, 5, 6], followed)
+    assert whole_ring.reason is None
+    assert half_ring.reason == "a ring or a multiple bond is cut"
+
+
 def test_an_atom_that_is_not_there_is_refused(shelf: Shelf) -> None:
     models, molecule = shelf.get("values"), read(shelf, "CCO")
     with pytest.raises(InputError, match="there is no atom 7"):

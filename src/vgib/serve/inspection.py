@@ -224,7 +224,7 @@ class Kept(NamedTuple):
         spread: Its standard deviation over the members.
         members: The prediction of each.
         smiles: The fragment; ``""`` if it is no molecule.
-        reason: Why it is none.
+        reason: Why the prediction is not that of a molecule, if it is not.
     """
 
     value: float
@@ -247,8 +247,20 @@ def keep_atoms(
         :, 0
     ]
     return Kept(
-        float(values.mean()), float(values.std()), values.tolist(), part.smiles, part.reason
+        float(values.mean()),
+        float(values.std()),
+        values.tolist(),
+        part.smiles,
+        part.reason or _cut_block(molecule.graphs, part.atoms),
     )
+
+
+def _cut_block(graphs: PackedGraphs, atoms: Sequence[int]) -> str | None:
+    """A remark on a part that takes a ring or a multiply bonded group asunder."""
+    blocks = blocks_of(graphs, graphs.edge_attr)
+    inside = np.bincount(blocks[list(atoms)], minlength=int(blocks.max()) + 1)
+    is_cut = (inside > 0) & (inside < np.bincount(blocks))
+    return "a ring or a multiple bond is cut" if is_cut.any() else None
 
 
 def _ranked(

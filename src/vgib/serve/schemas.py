@@ -183,7 +183,7 @@ class WhatIfAnswer(BaseModel):
     spread: float
     members: list[float]
     smiles: str = Field(description="The fragment; empty when the atoms are no molecule.")
-    reason: str | None = Field(description="Why they are none.")
+    reason: str | None = Field(description="Why the value is not that of a molecule, if so.")
 
 
 class ModelAnswer(BaseModel):

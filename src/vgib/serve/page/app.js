@@ -10,6 +10,7 @@ import { setUpTable } from "/page/table.js";
 import { setUpTheme } from "/page/theme.js";
 
 const QUICK = ["occlusion", "ig", "gradcam"]; // chosen at first
+const ONE_OF_ONE = /^the given SMILES: none of the 1 molecules can be used; line 1 \(.*?\): /;
 const EXAMPLE = "CC(=O)Nc1ccc(O)cc1";
 
 const state = {
@@ -58,7 +59,7 @@ async function recognise(view = {}) {
   } catch (error) {
     if (error.name === "AbortError") return;
     show($("result"), false);
-    complain(error.message);
+    complain(error.message.replace(ONE_OF_ONE, "This SMILES cannot be used: "));
     announce("");
     return;
   } finally {
@@ -166,7 +167,7 @@ function renderPrediction() {
     ? `${label}Mean and standard deviation of ${found.members.length} models that differ in their seed alone.`
     : `${label}One model; how far it can be trusted is not known.`;
   $("members").replaceChildren(many ? chart.members(found.members, found.value, told) : "");
-  const wide = found.chosen === found.scores.length ? "all of it scores one half or more; half is outlined" : "";
+  const wide = found.chosen === found.scores.length ? "every part of it scores one half or more" : "";
   $("note").textContent = [found.note, wide].filter(Boolean).join("; ");
   $("scale").style.background = `linear-gradient(90deg, ${found.scale.join(", ")})`;
 }
@@ -221,7 +222,7 @@ function ownTold(answer) {
   if (!answer) return "";
   const change = answer.value - state.found.value;
   const sign = change < 0 ? "−" : "+";
-  const reason = answer.reason ? ` Note: ${answer.reason}; the model reads them as they are.` : "";
+  const reason = answer.reason ? ` Note: ${answer.reason}; the model reads the atoms as they were.` : "";
   return `${sign}${told(Math.abs(change))} against the whole molecule.${reason}`;
 }
 

@@ -41,11 +41,9 @@ def test_a_capped_part_has_the_features_of_its_capped_smiles(features: str) -> N
     for number, (smiles, piece) in enumerate(zip(DRUGS, pieces, strict=True)):
         capped = fragment(smiles, np.flatnonzero(piece)).capped_smiles
         expected = from_smiles([capped], features=features).graphs.x
-        # Hybridisation is RDKit's judgement of the neighbourhood, and may change at a cut.
-        columns = slice(0, 6) if features == "rich" else slice(0, 1)
-        ours = sorted(map(tuple, parts.to_data(number).x[:, columns].tolist()))
-        different += ours != sorted(map(tuple, expected[:, columns].tolist()))
-    assert different <= 0.02 * len(DRUGS)
+        ours = sorted(map(tuple, parts.to_data(number).x.tolist()))
+        different += ours != sorted(map(tuple, expected.tolist()))
+    assert different <= 0.01 * len(DRUGS)  # phosphorus next to a cut
 
 
 def test_the_part_that_is_predicted_nearest_is_found() -> None:

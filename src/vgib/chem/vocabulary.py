@@ -95,10 +95,12 @@ def read_atom(atom: Any, words: Vocabulary) -> tuple[int, ...]:
     return tuple(row)
 
 
-def capped_codes(codes: Any, cuts: Any, words: Vocabulary) -> Any:
+def capped_codes(codes: Any, cuts: Any, is_lone: Any, words: Vocabulary) -> Any:
     """Atom codes after ``cuts`` single bonds of each atom were replaced by bonds to hydrogen.
 
-    Degree falls and hydrogens rise by the number of cuts; nothing else that the codes tell changes
+    Degree falls and hydrogens rise by the number of cuts. An atom that is planar only because of
+    what was cut off, like the nitrogen of an amide, goes back to sp3: it ``is_lone``, with no
+    multiple bond of its own and no neighbour that has one. Nothing else that the codes tell changes
     when no ring and no multiple bond is cut. Arrays of ``[atoms, columns]`` and ``[atoms]``.
     """
     changed = codes.copy()
@@ -110,4 +112,7 @@ def capped_codes(codes: Any, cuts: Any, words: Vocabulary) -> Any:
             known = codes[:, place] != last
             moved = (codes[:, place] + change * cuts).clip(0, last)
             changed[:, place][known] = moved[known]
+        if column.name == HYBRIDISATION.name:
+            was_planar = codes[:, place] == column.codes["SP2"]
+            changed[was_planar & is_lone & (cuts > 0), place] = column.codes["SP3"]
     return changed

@@ -16,7 +16,7 @@ import torch
 
 from vgib.chem.batch import Reading, Readings, read_chunks
 from vgib.chem.mol import MAX_ATOMS, Mixtures, Mol
-from vgib.chem.vocabulary import capped_codes, vocabulary
+from vgib.chem.vocabulary import BOND, capped_codes, vocabulary
 from vgib.data.headers import Column, named_column, structure_column
 from vgib.data.packed import PackedGraphs
 from vgib.data.records import MOLBLOCK, Format, Record, Source, open_table
@@ -372,8 +372,24 @@ def capped_parts(graphs: PackedGraphs, mask: torch.Tensor, features: str) -> Pac
     """
     parts = replace(graphs, ids=None).induced(mask)
     cuts = graphs.indptr.diff()[mask] - parts.indptr.diff()
-    codes = capped_codes(parts.x.numpy().astype(np.int64), cuts.numpy(), vocabulary(features))
+    codes = capped_codes(
+        parts.x.numpy().astype(np.int64), cuts.numpy(), _is_lone(parts), vocabulary(features)
+    )
     return replace(parts, x=torch.from_numpy(codes.astype(parts.x.numpy().dtype)))
+
+
+def _is_lone(graphs: PackedGraphs) -> npt.NDArray[np.bool_]:
+    """Which atoms have no multiple bond, and no neighbour that has one."""
+    assert graphs.edge_attr is not None
+    degree, node_ptr = graphs.indptr.diff().numpy(), graphs.node_ptr.numpy()
+    receiver = np.repeat(np.arange(len(degree)), degree)
+    sender = graphs.col.numpy() + np.repeat(node_ptr[:-1], np.diff(graphs.edge_ptr.numpy()))
+    is_multiple = graphs.edge_attr.numpy() != BOND.codes["single"]
+    near = np.zeros(len(degree), dtype=np.bool_)
+    near[receiver[is_multiple]] = True
+    is_lone = ~near
+    is_lone[receiver[near[sender]]] = False
+    return is_lone
 
 
 def load_drugs() -> "pd.DataFrame":

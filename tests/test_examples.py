@@ -36,6 +36,7 @@ def test_explaining_your_own_model_takes_under_thirty_lines() -> None:
 @pytest.mark.filterwarnings(
     "ignore::DeprecationWarning:jupyter_client", "ignore::RuntimeWarning:zmq"
 )
+@pytest.mark.timeout(600)
 @pytest.mark.parametrize(
     ("name", "pictures"), [("explain_your_model.ipynb", 6), ("tutorial.ipynb", 11)]
 )

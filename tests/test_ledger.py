@@ -63,7 +63,7 @@ def test_a_fragment_counts_once_for_a_molecule_and_names_its_first_ones() -> Non
     assert (entry.fragment, entry.count, entry.mean_with) == ("*C", 2, 2.0)
     assert entry.lines == (1, 2) and entry.names == ("a", "CC")
     assert entry.mean_without == 5.0 and entry.difference == -3.0
-    assert entry.low is None  # one molecule on the other side
+    assert entry.low is None  # too few on either side
 
 
 def test_what_all_molecules_have_is_compared_with_nothing() -> None:
@@ -84,6 +84,19 @@ def test_another_property_is_read_from_its_column() -> None:
         Ledger("actvity").add(table)
     with pytest.raises(InputError, match="several values"):
         Ledger("scores").add(table)
+
+
+def test_of_two_classes_the_chance_of_the_second_is_compared() -> None:
+    table = results_of([["*C"], ["*C"], ["*N"]], [7, 3, 7])
+    table = table.set_column(
+        table.column_names.index("prediction"), "prediction", pa.array([7, 3, 7])
+    ).append_column("probability", pa.array([0.9, 0.8, 0.6]))
+    ledger = Ledger(classes=[3, 7])
+    ledger.add(table)
+    assert ledger.entries()[0].mean_with == pytest.approx((0.9 + 0.2) / 2)
+    several = Ledger(classes=[3, 5, 7])
+    several.add(table)
+    assert several.molecules == 0 and several.entries() == []
 
 
 def test_memory_has_a_bound_and_the_common_fragments_survive_it() -> None:

@@ -26,6 +26,10 @@ from vgib.errors import InputError
 MOST_FRAGMENTS = 100_000
 """Fragments that are counted at once; beyond that the rarest are forgotten."""
 
+FEWEST = 5
+"""Molecules on either side below which no interval is given: two that happen to be alike would
+seem to be certain."""
+
 EXAMPLES = 5
 """Molecules that are remembered for each fragment: the first that had it."""
 
@@ -42,7 +46,8 @@ class Entry:
         mean_with: The mean of the property over these molecules.
         mean_without: Its mean over all others; ``None`` when there are none.
         difference: The first less the second.
-        low: Lower end of the 95 % interval of the difference; ``None`` when one side is too small.
+        low: Lower end of the 95 % interval of the difference; ``None`` when one side has fewer than
+            :data:`FEWEST` molecules.
         high: Its upper end.
         lines: The lines of the first few of these molecules in the source.
         names: Their names, or their SMILES where they have none.
@@ -101,11 +106,20 @@ class Ledger:
 
     Args:
         column: The property: ``prediction``, or a column of numbers that is carried through.
+        classes: What a classifier predicts. Of two classes the property is then the probability of
+            the second; more than two have no mean, and no molecule is counted.
         most: The largest number of fragments to count at once.
     """
 
-    def __init__(self, column: str = "prediction", *, most: int = MOST_FRAGMENTS) -> None:
+    def __init__(
+        self,
+        column: str = "prediction",
+        *,
+        classes: Sequence[int] | None = None,
+        most: int = MOST_FRAGMENTS,
+    ) -> None:
         self.column = column
+        self.classes = classes if column == "prediction" else None
         self.most = most
         self.skipped = 0
         self._all = _Moments()
@@ -119,7 +133,7 @@ class Ledger:
 
     def add(self, results: pa.Table) -> None:
         """Counts a table of results; molecules without a value of the property are left out."""
-        values = _numbers(results, self.column)
+        values = self._values(results)
         names = pc.coalesce(results["id"], results["smiles"]).to_pylist()
         rows = zip(results["line"].to_pylist(), names, values, _fragments(results), strict=True)
         for line, name, value, found in rows:
@@ -131,6 +145,18 @@ class Ledger:
                 self._count(fragment, line, name, value)
         if len(self._seen) > self.most:
             self._forget()
+
+    def _values(self, results: pa.Table) -> list[float | None]:
+        if self.classes is None:
+            return _numbers(results, self.column)
+        if len(self.classes) != 2:
+            return [None] * len(results)
+        chance = results["probability"]
+        is_second = pc.equal(results["prediction"], self.classes[1])
+        values: list[float | None] = pc.if_else(
+            is_second, chance, pc.subtract(1.0, chance)
+        ).to_pylist()
+        return values
 
     def _count(self, fragment: str, line: int, name: str, value: float) -> None:
         seen = self._seen.get(fragment)
@@ -177,7 +203,7 @@ class Ledger:
 
 def _welch(first: _Moments, second: _Moments) -> tuple[float | None, float | None]:
     """The 95 % interval of the difference of two means of unequal variance."""
-    if min(first.count, second.count) < 2:
+    if min(first.count, second.count) < FEWEST:
         return None, None
     shares = [m.squares / (m.count - 1) / m.count for m in (first, second)]
     difference = first.mean - second.mean

@@ -100,7 +100,7 @@ def recognise_source(
         format=reading.format,
         size=reading.size,
     )
-    ledger = Ledger(writing.measured)
+    ledger = Ledger(writing.measured, classes=work.card.classes)
     tally = Tally()
     with _parts(writing.outs, settings_of(work), resume) as parts:
         with ExitStack() as stack:
@@ -180,7 +180,7 @@ def _of_results(write: Write) -> Sink:
 
 def _page(card: Card, writing: Writing, gallery: Gallery, ledger: Ledger, tally: Tally) -> str:
     what = card.summary or "A model"
-    unit = f", in {card.unit}" if card.unit and not card.unit.startswith("none") else ""
+    unit = f" ({card.unit.removeprefix('none, ')})" if card.unit else ""
     refused = [refusal_line(item) for item in tally.first_refused]
     if (more := tally.refused - len(refused)) > 0:
         refused.append(f"... and {more} more, in {rejected_file(writing.outs[0]).name}")
@@ -194,11 +194,17 @@ def _page(card: Card, writing: Writing, gallery: Gallery, ledger: Ledger, tally:
         )
     return recognised_page(
         f"{what}: recognised molecules",
-        f"{tally.recognised:,} molecules{unit}; of each the part that carries the prediction.",
+        f"{tally.recognised:,} molecules; of each the part that carries the prediction{unit}.",
         gallery,
         [entry.to_json() for entry in ledger.entries()],
         about=about,
         refused=refused,
-        measured=writing.measured,
+        measured=_measured(card, writing.measured),
     )
 
+
+def _measured(card: Card, column: str) -> str:
+    """What the ledger compares, in words."""
+    if column == "prediction" and card.classes is not None:
+        return f"probability of class {card.classes[-1]}"
+    return column

@@ -20,6 +20,7 @@ from vgib.serve.shelf import Shelf
 
 playwright = pytest.importorskip("playwright.sync_api", reason="needs the package playwright")
 expect = playwright.expect
+expect.set_options(timeout=20_000)  # a busy machine is slow now and then
 
 CHROMIUM = os.environ.get("VGIB_CHROMIUM") or shutil.which("chromium") or shutil.which("chrome")
 QUIET = [

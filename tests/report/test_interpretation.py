@@ -117,6 +117,22 @@ def test_an_ablation_of_one_property_has_no_summary(tmp_path: Path) -> None:
     assert len(titles) == 3 and all(title.startswith("QED") for title in titles)
 
 
+def test_a_guided_choice_is_also_compared_with_all_that_was_offered(
+    made: Recipe, records: Records, write: Write
+) -> None:
+    write("vgib-paper", 290, 290, 290)
+    write("vgib-recommended", 220, 220, 220)
+    nearest = cell_of(made, records, "vgib-paper")
+    guided = cell_of(made, records, "vgib-recommended")
+    assert (nearest.rule, guided.rule) == ("ring_intact", "guided")
+    assert guided.gap_closed_among(nearest, "half").mean == pytest.approx(0.8, abs=0.02)
+    first, gap, *_ = interpretation.tables(interpretation.cells(made, records))
+    assert gap.rows[-1][0] == "vgib-recommended, one atom more allowed"
+    assert gap.rows[-1][1].startswith(("79 %", "80 %")) and gap.rows[-1][2] == "..."
+    rows = {row[0]: row[1] for row in first.rows}
+    assert rows["vgib-recommended"] == "0.220 ± 0.10 at 50% (0.32)"
+
+
 def test_a_share_is_told_in_per_cent() -> None:
     assert percent(Difference(0.791, 0.7, 0.88, 900)) == "79 % [70, 88]"
     assert percent(Difference(float("nan"), 0, 0, 1)) == "..."

@@ -5,10 +5,13 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
+import torch
+from rdkit import Chem
 from tests.cli.support import DRUGS, Run, assert_explained
 
 from vgib import explaining
 from vgib.data.synthetic import generate_ba2motifs
+from vgib.data.tu import read_tu
 from vgib.errors import UnwritableError
 from vgib.estimator import SubgraphRecognizer
 from vgib.explain.explainer import explainers
@@ -43,6 +46,53 @@ def test_graphs_of_the_catalog_are_explained_from_a_model_without_a_bottleneck(
     assert found["graphs"] == 12 and found["keep_ratio"] == 0.2 and found["method"] == "vgib"
     assert found["ground_truth"]["node_auc"]["n"] == 12
     assert (tmp_path / "out" / "report.html").read_text().count("<svg") == 3
+
+
+FILES = {
+    "a.smi": "CCO ethanol\nc1ccccc1O\n",
+    "a.tsv": "name\tsmiles\nethanol\tCCO\nphenol\tc1ccccc1O\n",
+    "a.sdf": "".join(
+        Chem.MolToMolBlock(Chem.MolFromSmiles(smiles)) + "$$$$\n" for smiles in ("CCO", "c1ccccc1O")
+    ),
+}
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_every_kind_of_file_is_explained_by_a_shipped_model(
+    name: str, run: Run, tmp_path: Path
+) -> None:
+    (tmp_path / name).write_text(FILES[name])
+    common = ("--model", "qed", "--method", "gradcam", "--json", "--out", tmp_path / "out")
+    done = run("explain", tmp_path / name, *common)
+    assert json.loads(done.out)["graphs"] == 2, done.err
+    named = pd.read_csv(tmp_path / "out" / "subgraphs.csv")["name"].tolist()
+    assert [Chem.CanonSmiles(smiles) for smiles in named] == ["CCO", "Oc1ccccc1"]
+
+
+def test_a_tu_folder_and_a_folder_of_data_files_are_explained_alike(
+    run: Run, tmp_path: Path
+) -> None:
+    tu, files = tmp_path / "TOY", tmp_path / "data"
+    for folder in (tu, files):
+        folder.mkdir()
+    parts = {
+        "A": "1, 2\n2, 1\n3, 4\n4, 3\n",
+        "graph_indicator": "1\n1\n2\n2\n2\n",
+        "graph_labels": "1\n0\n",
+        "node_labels": "0\n1\n1\n0\n2\n",
+    }
+    for part, text in parts.items():
+        (tu / f"TOY_{part}.txt").write_text(text)
+    graphs = read_tu(tu)
+    for number, data in enumerate(graphs):
+        torch.save(data, files / f"{number}.pt")
+    SubgraphRecognizer("gin", "none", epochs=1, hidden=8).fit(graphs).save(tmp_path / "m")
+    for folder in (tu, files):
+        out = tmp_path / f"{folder.name}-out"
+        done = run("explain", folder, "--model", tmp_path / "m", "--method", "ig", "--out", out)
+        assert done.code == 0, done.err
+    tables = [(tmp_path / f"{f.name}-out" / "scores.csv").read_text() for f in (tu, files)]
+    assert tables[0] == tables[1]
 
 
 def test_learning_elsewhere_and_true_classes(run: Run, table: Path, tmp_path: Path) -> None:

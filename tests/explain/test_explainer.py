@@ -27,9 +27,10 @@ CASES: dict[str, dict[str, Any]] = {
     "random": {},
     "subgraphx": {"samples": 1},
     "vgib": {"steps": 3},
+    "vgib-each": {"steps": 3},
     "vgib-paper": {"steps": 3},
 }
-RANDOM = {"random", "subgraphx", "gnnexplainer"}
+RANDOM = {"random", "subgraphx", "gnnexplainer", "vgib-each"}
 """Scores are drawn, or start from a draw that depends on the place in the batch."""
 DETERMINISTIC = sorted(set(CASES) - RANDOM)
 MODELS = ["ours-gcn", "ours-gat", "gcn", "gin-mean", "gat-max", "sage", "value"]

@@ -9,6 +9,7 @@ from vgib.explain import (  # noqa: F401
     ig,
     occlusion,
     pgexplainer,
+    single,
     subgraphx,
     vgib,
 )

@@ -76,14 +76,19 @@ class PublishedVGIB(Amortized):
 class AwareGate(nn.Module):
     r"""A gate that sees every layer and what is to be explained.
 
-    .. math:: s_j = \mathrm{MLP}([x_j, h^1_j, \dots, h^L_j, \bar h, \mathrm{onehot}(\hat y), f(G)])
+    .. math:: s_j = \mathrm{MLP}([x_j, h^1_j, \dots, h^L_j, \bar h, \mathrm{onehot}(\hat y), f(G),
+              g_j]) + w^\top g_j
+
+    It starts from the :func:`pulls` :math:`g_j`, what the model itself says of its nodes to first
+    order, and learns what that misses.
 
     Args:
         sample: Inputs of this form, whose moments bring all others to one scale.
         hidden: Width of the MLP.
+        start: How many of the last columns the logit starts from, at their mean.
     """
 
-    def __init__(self, sample: Tensor, hidden: int) -> None:
+    def __init__(self, sample: Tensor, hidden: int, start: int = 0) -> None:
         super().__init__()
         std, mean = torch.std_mean(sample, dim=0, correction=0)
         self.mean: Tensor
@@ -97,15 +102,19 @@ class AwareGate(nn.Module):
             nn.ReLU(),
             nn.Linear(hidden, 1),
         )
+        self.start = nn.Parameter(torch.full((start,), 1 / max(start, 1)))
+        if start:
+            for parameter in self.mlp[-1].parameters():
+                nn.init.zeros_(parameter)
 
     def forward(self, features: Tensor) -> Tensor:
         """``[num_nodes, channels] -> [num_nodes]``."""
         logits: Tensor = self.mlp((features - self.mean) * self.scale)
-        return logits.squeeze(1)
+        return logits.squeeze(1) + features[:, features.shape[1] - len(self.start) :] @ self.start
 
 
 def gate_features(case: Case) -> Tensor:
-    """All that :class:`AwareGate` looks at, ``[num_nodes, channels]``."""
+    """What :class:`AwareGate` looks at besides the pulls, ``[num_nodes, channels]``."""
     graphs, clean = case.batch.graphs, case.clean
     states = [state.flatten(1) for state in clean.states]
     whole = [graphs.mean(states[-1])]
@@ -116,6 +125,42 @@ def gate_features(case: Case) -> Tensor:
     else:
         whole.append(clean.output)
     return torch.cat([clean.inputs, *states, graphs.spread(torch.cat(whole, dim=1))], dim=1)
+
+
+LEVELS = (1.0, 0.5)
+"""How open all gates are where their pull is taken: the whole graph, and half of it."""
+
+
+def pulls(case: Case, readout: Readout | None, mean: Tensor) -> Tensor:
+    r"""How much the prediction hangs on each gate, ``[num_nodes, 2 * levels]``.
+
+    .. math:: g_j^\ell = \frac{\partial f(G_\lambda)}{\partial \lambda_j}\Big|_{\lambda = \ell}
+
+    of the class margin f, for every level of :data:`LEVELS`; first as they are, then in units of
+    their root mean square over the graph. At 1 it is occlusion to first order.
+
+    Args:
+        case: What is to be explained.
+        readout: See :func:`keep_nodes`.
+        mean: What a node's features fade to where it cannot be removed.
+    """
+    graphs, x = case.batch.graphs, case.clean.inputs
+    found = []
+    for level in LEVELS:
+        with torch.enable_grad():
+            gate = torch.full((x.shape[0],), level, requires_grad=True)
+            faded = mean + gate.unsqueeze(1) * (x - mean) if readout is None else None
+            output = keep_nodes(case, gate, readout=readout, inputs=faded)
+            evidence = case.frozen.evidence(output, case.goal).sum()
+            (slope,) = torch.autograd.grad(evidence, gate)
+        found.append(case.frozen.importance(slope))
+    raw = torch.stack(found, dim=1)
+    size = graphs.mean(raw.square()).sqrt().clamp(min=PULL_FLOOR)
+    return torch.cat([raw, raw / graphs.spread(size)], dim=1)
+
+
+PULL_FLOOR = 1e-6
+"""Keeps the unit of pulls from vanishing where the prediction hangs on no node."""
 
 
 @explainers.register("vgib")
@@ -144,6 +189,10 @@ class VGIB(Amortized):
         shares: Smallest and largest share of nodes that is kept in training.
         noise: Whether features are replaced by noise to the degree that a node is not kept. Without
             it, where removal is exact, the node only fades.
+        exact: Whether nodes are taken out of the graph where the model allows it. Without it only
+            messages are weighted and features replaced.
+        aware: Whether the gate sees every layer, what is to be explained and the pulls, or the last
+            layer alone, as in the paper.
         temperatures: Of the gates, at the start and at the end.
         jitter: Randomness of the gates.
         hidden: Width of the gate.
@@ -161,37 +210,52 @@ class VGIB(Amortized):
         complement: float = 1.0,
         shares: tuple[float, float] = (0.25, 0.65),
         noise: bool = True,
-        temperatures: tuple[float, float] = (1.0, 0.05),
+        exact: bool = True,
+        aware: bool = True,
+        temperatures: tuple[float, float] = (0.3, 0.1),
         jitter: float = 0.3,
         hidden: int = 64,
         std_floor: float = 1e-2,
         batch_size: int = 128,
-        lr: float = 1e-2,
+        lr: float = 1e-3,
         **rest: Any,
     ) -> None:
         super().__init__(batch_size=batch_size, lr=lr, **rest)
         self.beta, self.rate, self.complement = beta, rate, complement
         self.shares, self.hidden, self.std_floor = shares, hidden, std_floor
         self.noise, self.temperatures, self.jitter = noise, temperatures, jitter
+        self.exact, self.aware = exact, aware
         self.readout_: Readout | None = None
 
     def build(self, case: Case) -> nn.Module:
         """The gate; and finds out how exactly nodes can be removed."""
-        self.readout_ = exact_readout(case)
+        self.look_at(case)
+        return AwareGate(self.features(case), self.hidden, len(LEVELS) if self.aware else 0)
+
+    def features(self, case: Case) -> Tensor:
+        """What the gate sees."""
+        if not self.aware:
+            return case.clean.states[-1].flatten(1)
+        return torch.cat([gate_features(case), pulls(case, self.readout_, self.noise_[0])], dim=1)
+
+    def look_at(self, case: Case) -> None:
+        """Finds out how exactly nodes can be removed, and what noise looks like a node."""
+        self.readout_ = exact_readout(case) if self.exact else None
         self.removal = "messages" if self.readout_ is None else "exact"
         std, mean = torch.std_mean(case.clean.inputs, dim=0, correction=0)
         self.noise_ = mean, std.clamp(min=self.std_floor)
-        return AwareGate(gate_features(case), self.hidden)
 
     def logits(self, case: Case) -> Tensor:
         """Of each node, relative to the mean of its graph: only the order within it counts."""
-        raw: Tensor = self.fitted(gate_features(case)).unsqueeze(1)
-        graphs = case.batch.graphs
-        return (raw - graphs.spread(graphs.mean(raw))).squeeze(1)
+        return centred(self.fitted(self.features(case)), case.batch.graphs)
 
     def loss(self, case: Case, step: int) -> Tensor:
         """Prediction from the kept, denial from the rest, and the price of the gates."""
-        frozen, logits = case.frozen, self.logits(case)
+        return self.loss_of(case, self.logits(case), step)
+
+    def loss_of(self, case: Case, logits: Tensor, step: int) -> Tensor:
+        """Likewise, of logits wherever they come from."""
+        frozen = case.frozen
         low, high = self.shares
         share = torch.empty(case.batch.num_graphs).uniform_(low, high)
         start, end = self.temperatures
@@ -216,9 +280,19 @@ class VGIB(Amortized):
         return keep_nodes(case, keep, readout=self.readout_, inputs=inputs)
 
     def explain(self, case: Case) -> Tensor:
-        """The logits, squashed so slowly that no two of them become equal."""
-        logits = self.logits(case)
-        return (1 + logits / (1 + logits.abs())) / 2
+        """The logits, squashed."""
+        return squashed(self.logits(case))
+
+
+def centred(logits: Tensor, graphs: Segments) -> Tensor:
+    """Relative to the mean of each graph."""
+    raw = logits.unsqueeze(1)
+    return (raw - graphs.spread(graphs.mean(raw))).squeeze(1)
+
+
+def squashed(logits: Tensor) -> Tensor:
+    """Between 0 and 1, so slowly that no two of them become equal."""
+    return (1 + logits / (1 + logits.abs())) / 2
 
 
 def soft_top_share(

@@ -10,6 +10,7 @@ from vgib.parallel import Engine, Outcome
 from vgib.recipes.jobs import (
     ClassificationJob,
     DynamicsJob,
+    ExplanationJob,
     GalleryJob,
     InterpretationJob,
     Job,
@@ -17,7 +18,7 @@ from vgib.recipes.jobs import (
 )
 from vgib.recipes.recipe import Recipe
 from vgib.records import Record, Records, host
-from vgib.tasks import classification, dynamics, gallery, interpretation, noise
+from vgib.tasks import classification, dynamics, explanation, gallery, interpretation, noise
 
 Work = Callable[[Any], classification.Finished]
 
@@ -27,6 +28,7 @@ WORK: dict[type[Job], Callable[..., classification.Finished]] = {
     DynamicsJob: dynamics.run,
     NoiseJob: noise.run,
     GalleryJob: gallery.run,
+    ExplanationJob: explanation.run,
 }
 """Who does a kind of job."""
 

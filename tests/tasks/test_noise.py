@@ -8,7 +8,7 @@ import torch
 from vgib.recipes.jobs import NoiseJob
 from vgib.recipes.recipe import recipe
 from vgib.tasks.molecules import Parts, fitted
-from vgib.tasks.noise import changes, run_on
+from vgib.tasks.noise import changes, moments, run_on
 
 
 def job(**more: Any) -> Any:
@@ -23,12 +23,12 @@ def test_no_noise_changes_nothing_and_more_noise_more(drugs: Parts) -> None:
     nodes = drugs.test.num_nodes
     generator = torch.Generator().manual_seed(0)
     none, all_ = torch.zeros(nodes, dtype=torch.bool), torch.ones(nodes, dtype=torch.bool)
-    assert changes(net, drugs.test, none, 2, generator).tolist() == [0] * len(drugs.test)
+    assert changes(net, drugs.test, none, job(), generator).tolist() == [0] * len(drugs.test)
     one = none.clone()
     one[0] = True  # of the first molecule alone
-    moved = changes(net, drugs.test, one, 2, generator)
+    moved = changes(net, drugs.test, one, job(), generator)
     assert moved[0] > 0 and moved[1:].abs().max() == 0
-    assert (changes(net, drugs.test, all_, 2, generator) > 0).all()
+    assert (changes(net, drugs.test, all_, job(), generator) > 0).all()
 
 
 def test_both_places_have_as_many_nodes(drugs: Parts) -> None:
@@ -40,3 +40,16 @@ def test_both_places_have_as_many_nodes(drugs: Parts) -> None:
 
 def test_the_same_job_gives_the_same_result(drugs: Parts) -> None:
     assert run_on(job(), drugs).result == run_on(job(), drugs).result
+
+
+def test_with_its_own_mean_both_halves_of_a_graph_are_moved_equally_far(drugs: Parts) -> None:
+    net = fitted(job(), drugs).net_
+    batch = drugs.test.batch()
+    with torch.no_grad():
+        h = net.encode(batch.x, batch.adj, batch.graphs).h
+    half = (torch.arange(len(h)) % 2 == 0).unsqueeze(1)
+    for moments_of, is_alike in (("graph", True), ("population", False)):
+        mean, std = moments(h, batch.graphs, job(moments=moments_of))
+        assert (std > 0).all()
+        moved = [batch.graphs.sum(torch.where(part, mean - h, 0.0)) for part in (half, ~half)]
+        assert torch.allclose(moved[0], -moved[1], atol=1e-3) is is_alike

@@ -126,6 +126,9 @@ class NoiseJob(MoleculeJob):
 
     keep: float = Field(0.5, gt=0, lt=1, description="The share of nodes that is the subgraph.")
     draws: int = Field(8, ge=1, description="How often noise is drawn for each molecule.")
+    moments: Literal["graph", "population"] = Field(
+        "graph", description="Whose mean and spread the noise has: each graph's own, or everyone's."
+    )
 
 
 class GalleryJob(InterpretationJob):

@@ -14,6 +14,7 @@ from torch import Tensor
 from vgib import select
 from vgib.data.packed import PackedGraphs
 from vgib.nn.net import SubgraphNet
+from vgib.nn.sparse import Segments
 from vgib.nn.vgib import graph_statistics, inject_noise
 from vgib.recipes.jobs import NoiseJob
 from vgib.tasks.classification import Clock, Finished
@@ -59,7 +60,7 @@ def run_on(job: NoiseJob, parts: Parts) -> Finished:
             model.net_,
             graphs,
             torch.from_numpy(select.size(values, graphs.node_ptr, sizes)),
-            job.draws,
+            job,
             generator,
         )
         for name, values in ranks.items()
@@ -76,7 +77,11 @@ def run_on(job: NoiseJob, parts: Parts) -> Finished:
 
 @torch.no_grad()
 def changes(
-    net: SubgraphNet, graphs: PackedGraphs, noised: Tensor, draws: int, generator: torch.Generator
+    net: SubgraphNet,
+    graphs: PackedGraphs,
+    noised: Tensor,
+    job: NoiseJob,
+    generator: torch.Generator,
 ) -> Tensor:
     r"""How far noise in some nodes moves the prediction of each graph, on average over draws.
 
@@ -85,21 +90,33 @@ def changes(
 
     Read out over all nodes, so that nothing but the noise differs.
 
+    Note:
+        With each graph's own mean the deviations of all its nodes sum to zero, so that noise in one
+        half and noise in the other move a sum readout equally far, in opposite directions:
+        :math:`\sum_{j \in S} (h_j - \mu_h) = -\sum_{j \notin S} (h_j - \mu_h)`. Only another mean,
+        such as that of all graphs together, can tell the halves apart.
+
     Args:
         noised: :math:`S`, ``bool [num_nodes]``.
-        draws: :math:`T`.
+        job: How often noise is drawn, and whose moments it has.
     """
     net.eval()
     batch = graphs.batch()
     encoded = net.encode(batch.x, batch.adj, batch.graphs)
-    mean, std = (
-        batch.graphs.spread(moment)
-        for moment in graph_statistics(encoded.h, batch.graphs, STD_FLOOR)
-    )
+    mean, std = moments(encoded.h, batch.graphs, job)
     keep = (~noised).to(encoded.h)
     clean = net.rescale(net.head(encoded.whole))
     total = torch.zeros(len(graphs))
-    for _ in range(draws):
+    for _ in range(job.draws):
         z = inject_noise(encoded.h, keep, mean, std, generator=generator)
         total += (net.rescale(net.head(encoded.pool(z))) - clean).abs().squeeze(1)
-    return total / draws
+    return total / job.draws
+
+
+def moments(h: Tensor, graphs: Segments, job: NoiseJob) -> tuple[Tensor, Tensor]:
+    """Mean and spread of the noise, for each node or for all alike."""
+    if job.moments == "population":
+        std, mean = torch.std_mean(h, dim=0, correction=0)
+        return mean.unsqueeze(0), std.clamp(min=STD_FLOOR).unsqueeze(0)
+    mean, std = graph_statistics(h, graphs, STD_FLOOR)
+    return graphs.spread(mean), graphs.spread(std)

@@ -1,6 +1,7 @@
 """What makes the recommended model of a molecule's property: one change at a time.
 
-    python -m benchmarks.recommended --mirror DATA --json > results/benchmarks/recommended.json
+    python -m benchmarks.recommended --mirror DATA --out results/benchmarks/recommended.json
+    python -m benchmarks.recommended --page      # puts the table of the records into the page
 
 Everything is judged on validation molecules of the published lists; test molecules are not touched.
 A line for each variant, property and share of the atoms: the divergence of the chosen part, of
@@ -21,6 +22,7 @@ import torch
 from vgib import ensemble
 from vgib.augment import with_fragments
 from vgib.data.catalog import load_table
+from vgib.data.files import write_text
 from vgib.data.molecules import from_smiles
 from vgib.data.packed import PackedGraphs
 from vgib.data.splits import random_split
@@ -34,6 +36,9 @@ from vgib.tasks.molecules import oracle_of
 SHARES = (0.3, 0.5, 0.7)
 PROPERTIES = ("qed", "hlm", "mlm", "rlm")
 JUDGED = 150
+ROOT = Path(__file__).resolve().parents[1]
+RECORDS = ROOT / "results" / "benchmarks" / "recommended.json"
+PAGE = ROOT / "docs" / "presets.md"
 
 
 @dataclass(frozen=True)
@@ -143,33 +148,77 @@ def judged(atlas: Atlas, parts: list[Nodes], keep: float) -> dict[str, Any]:
     return told | {"gap_closed_at_own_size": strict.closed.to_json()}
 
 
+def records(molecules: Molecules, title: str, seed: int) -> list[dict[str, Any]]:
+    """A line for each share."""
+    variant = VARIANTS[title]
+    trained = [molecules.model(variant, seed + k) for k in range(variant.members)]
+    parts = chosen([model for model, _ in trained], molecules.judged, variant.rule)
+    head = {"property": molecules.name, "variant": title, "seed": seed}
+    head["seconds"] = round(sum(seconds for _, seconds in trained), 1)
+    assert molecules.judged.ids is not None
+    atlas = atlas_of(molecules.oracle, molecules.judged.ids)
+    return [head | judged(atlas, nodes, k) for k, nodes in zip(SHARES, parts, strict=True)]
+
+
+def table(lines: list[dict[str, Any]]) -> str:
+    """The share of the gap that is closed, a row for each property and variant; seed 0."""
+    rows = [
+        "| property | variant | 0.3 | 0.5 | 0.7 | 0.5, same number of atoms |",
+        "| --- | --- | --- | --- | --- | --- |",
+    ]
+    first = [line for line in lines if line["seed"] == 0]
+    order = [*VARIANTS]
+    pairs = {(PROPERTIES.index(line["property"]), order.index(line["variant"])) for line in first}
+    for place, number in sorted(pairs):
+        name, title = PROPERTIES[place], order[number]
+        own = {x["keep"]: x for x in first if (x["property"], x["variant"]) == (name, title)}
+        cells = [_interval(own[keep]["gap_closed"]) for keep in SHARES]
+        cells.append(_interval(own[0.5]["gap_closed_at_own_size"]))
+        rows.append(f"| {name} | {title} | {' | '.join(cells)} |")
+    return "\n".join(rows)
+
+
+def filled(page: str) -> str:
+    """The page with the table of the committed records between its marks."""
+    drawn = table(json.loads(RECORDS.read_text(encoding="utf-8")))
+    before, _, rest = page.partition("<!-- recommended -->\n")
+    return f"{before}<!-- recommended -->\n{drawn}\n<!-- end -->{rest.partition('<!-- end -->')[2]}"
+
+
+def _interval(found: dict[str, float]) -> str:
+    return f"{found['value']:.2f} [{found['low']:.2f}, {found['high']:.2f}]"
+
+
 def main() -> None:
     """Parses the arguments, trains and judges, prints."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("--json", action="store_true", help="print one JSON object on stdout")
+    parser.add_argument("--json", action="store_true", help="print the records on stdout")
+    parser.add_argument("--out", type=Path, help="a file to add each record to; goes on from it")
+    parser.add_argument("--page", action="store_true", help="draw the table, compute nothing")
     parser.add_argument("--only", choices=VARIANTS, nargs="*", help="some variants, not all")
     parser.add_argument("--property", choices=PROPERTIES, nargs="*", help="some properties")
     parser.add_argument("--seeds", type=int, default=1, help="number of seeds (default 1)")
     parser.add_argument("--mirror", type=Path, help="a folder that holds the public files")
     parser.add_argument("--cache", type=Path, help="where downloads are kept")
     given = parser.parse_args()
+    if given.page:
+        PAGE.write_text(filled(PAGE.read_text(encoding="utf-8")), encoding="utf-8")
+        return
     torch.set_num_threads(1)
-    lines = []
+    lines = json.loads(given.out.read_text()) if given.out and given.out.is_file() else []
+    done = {(line["property"], line["variant"], line["seed"]) for line in lines}
     for name in given.property or PROPERTIES:
-        molecules = Molecules(name, given.mirror, given.cache)
-        assert molecules.judged.ids is not None
-        atlas = atlas_of(molecules.oracle, molecules.judged.ids)
+        molecules: Molecules | None = None
         for title in given.only or VARIANTS:
-            variant = VARIANTS[title]
             for seed in range(given.seeds):
-                trained = [molecules.model(variant, seed + k) for k in range(variant.members)]
-                parts = chosen([model for model, _ in trained], molecules.judged, variant.rule)
-                for keep, nodes in zip(SHARES, parts, strict=True):
-                    line = {"property": name, "variant": title, "seed": seed}
-                    line |= {"seconds": round(sum(seconds for _, seconds in trained), 1)}
-                    lines.append(line | judged(atlas, nodes, keep))
+                if (name, title, seed) in done:
+                    continue
+                molecules = molecules or Molecules(name, given.mirror, given.cache)
+                lines += records(molecules, title, seed)
                 closed = [f"{line['gap_closed']['value']:.2f}" for line in lines[-len(SHARES) :]]
                 print(f"{name} {title:22s}", *closed, file=sys.stderr, flush=True)
+                if given.out:
+                    write_text(given.out, json.dumps(lines, indent=1) + "\n")
     if given.json:
         print(json.dumps(lines, indent=1))
 

@@ -150,3 +150,9 @@ def test_the_blocks_of_every_drug_form_a_tree():
         arrays = encode([parse(smiles).mol])
         (tree,) = block_trees(arrays, indivisible_blocks(smiles))
         assert sum(tree.weights) == len(arrays.codes)
+
+
+def test_a_fragment_shows_itself_where_there_is_one() -> None:
+    assert (fragment("CCO", [0, 1])._repr_svg_() or "").startswith("<svg")
+    apart = fragment("CCO", [0, 2])
+    assert not apart.valid and apart._repr_svg_() is None

@@ -50,6 +50,12 @@ class Fragment:
     valid: bool = True
     reason: str | None = None
 
+    def _repr_svg_(self) -> str | None:
+        """In a notebook: the fragment, with ``*`` where bonds were cut."""
+        from vgib.chem.draw import draw
+
+        return draw(self.smiles, size=(310, 240)) if self.valid else None
+
 
 def fragment(
     mol_or_smiles: Mol | str,
@@ -91,15 +97,19 @@ def fragment(
     return Fragment(chosen, smiles, capped_smiles, atom_map, attachments)
 
 
-def clean_fragment(mol: Mol, chosen: tuple[int, ...], cuts: Sequence[tuple[int, int]]) -> str:
+def clean_fragment(
+    mol: Mol, chosen: tuple[int, ...], cuts: Sequence[tuple[int, int]], *, stereo: bool = True
+) -> str:
     """The SMILES of chosen atoms with ``*`` at each cut, where only clean cuts are made.
 
     What :func:`fragment` gives as ``smiles``, for one who knows the cuts already: single bonds
     outside rings, as (chosen atom, atom left out). ``""`` for atoms that are not connected.
+    Without ``stereo`` marks and isotopes, if the molecule has none, it takes a third less time.
     """
     part, _ = _opened(mol, chosen, cuts)
-    _clean_stereo(part)
-    smiles = str(Chem.MolToSmiles(part))
+    if stereo:
+        _clean_stereo(part)
+    smiles = str(Chem.MolToSmiles(part, isomericSmiles=stereo))
     return "" if "." in smiles else smiles
 
 

@@ -130,6 +130,8 @@ def test_a_pasted_molecule_is_recognised(page: Any, shelf: Shelf) -> None:
     expect(page.locator("#picture .hit")).to_have_count(37)
     expect(page.locator("#members circle")).to_have_count(2)
     expect(page.locator("#chart .random")).to_have_count(1)
+    room = page.locator("#chart").evaluate("(one) => one.clientWidth")
+    assert page.get_attribute("#chart svg", "viewBox") == f"0 0 {room} 250"
 
 
 def test_classes_are_told_as_a_probability(page: Any) -> None:

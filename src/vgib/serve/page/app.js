@@ -70,8 +70,8 @@ async function recognise(view = {}) {
   state.step = nearestStep(view.size ?? firstSize());
   state.rank = Math.min(view.rank ?? 0, size().parts.length - 1);
   if (view.atoms?.length) state.own = new Set(view.atoms.filter((atom) => atom < state.found.scores.length));
+  show($("result"), true); // first, since the chart takes the width that there is
   render();
-  show($("result"), true);
   announce(`Predicted ${told(state.found.value)}${unit()}; the part has ${plural(kept().size, "atom")}`);
   if (state.own) await askWhatIf();
   if (view.methods?.length) {

@@ -27,7 +27,7 @@ CASES: dict[str, dict[str, Any]] = {
     "random": {},
     "subgraphx": {"samples": 1},
     "vgib": {"steps": 3},
-    "vgib-each": {"steps": 3},
+    "vgib-each": {"refine": 3},
     "vgib-paper": {"steps": 3},
 }
 RANDOM = {"random", "subgraphx", "gnnexplainer", "vgib-each"}

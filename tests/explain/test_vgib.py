@@ -9,13 +9,16 @@ from torch_geometric.data import Data
 from torch_geometric.nn import GCNConv, global_add_pool
 
 from vgib.data.packed import PackedGraphs
+from vgib.explain.amortized import keep_nodes
 from vgib.explain.explainer import Case
 from vgib.explain.frozen import Frozen
 from vgib.explain.vgib import (
+    LEVELS,
     VGIB,
     AwareGate,
     PublishedVGIB,
     gate_features,
+    pulls,
     soft_top_share,
     top_share,
 )
@@ -128,6 +131,55 @@ def test_the_gate_sees_all_layers_and_the_class(model_of: ModelOf, graphs: Packe
     assert gate_features(value).shape == (graphs.num_nodes, 5 + 8 + 8 + 8 + 1)
 
 
+def test_a_pull_is_the_slope_of_the_margin_along_the_gate(
+    model_of: ModelOf, graphs: PackedGraphs
+) -> None:
+    case = Case.of(Frozen(model_of("ours-gcn")), graphs.batch())
+    found = pulls(case, "sum", torch.zeros(5))
+    assert found.shape == (graphs.num_nodes, 2 * len(LEVELS))
+    step = 1e-2
+    for place, level in enumerate(LEVELS):
+        margins = []
+        for change in (-step, step):
+            gate = torch.full((graphs.num_nodes,), level)
+            gate[3] += change
+            output = keep_nodes(case, gate, readout="sum")
+            margins.append(float(case.frozen.evidence(output, case.goal)[0]))
+        slope = (margins[1] - margins[0]) / (2 * step)
+        assert float(found[3, place]) == pytest.approx(slope, rel=0.05, abs=1e-3)
+    # The last columns are in units of each graph's root mean square.
+    squares = case.batch.graphs.mean(found[:, len(LEVELS) :].square())
+    assert bool(((squares - 1).abs() < 1e-4).logical_or(squares < 1e-6).all())
+
+
+def test_the_gate_starts_from_the_pulls_and_may_be_blind_to_them(
+    model_of: ModelOf, graphs: PackedGraphs
+) -> None:
+    model, batch = model_of("ours-gcn"), graphs.batch()
+    explainer = VGIB(steps=1, lr=1e-9).fit(model, graphs)
+    case = Case.of(Frozen(model), batch)
+    g = explainer.features(case)[:, -len(LEVELS) :].mean(1)
+    torch.testing.assert_close(explainer.fitted(explainer.features(case)), g, atol=1e-4, rtol=1e-4)
+    blind = VGIB(steps=1, aware=False).fit(model, graphs)
+    assert torch.equal(blind.features(case), case.clean.states[-1])
+    assert len(blind.fitted.start) == 0
+
+
+def test_removal_can_be_left_to_messages(model_of: ModelOf, graphs: PackedGraphs) -> None:
+    assert VGIB(steps=1).fit(model_of("ours-gcn"), graphs).removal == "exact"
+    assert VGIB(steps=1, exact=False).fit(model_of("ours-gcn"), graphs).removal == "messages"
+
+
+def test_steps_on_the_graph_itself_change_what_the_gate_proposed(
+    model_of: ModelOf, graphs: PackedGraphs
+) -> None:
+    model = model_of("ours-gcn")
+    fast = VGIB(steps=2).fit(model, graphs)
+    before = fast.scores(model, graphs.batch())
+    fast.refine = 5
+    assert not torch.equal(before, fast.scores(model, graphs.batch()))
+
+
 def test_constant_features_do_not_disturb_the_gate() -> None:
     sample = torch.randn(6, 3)
     sample[:, 1] = 2.0
@@ -166,7 +218,8 @@ def test_scores_keep_the_order_of_logits_however_far_apart(
     explainer = VGIB(steps=1).fit(model, graphs)
     before = explainer.scores(model, graphs.batch())
     with torch.no_grad():
-        explainer.fitted.mlp[-1].weight *= 1e3
+        for parameter in (*explainer.fitted.mlp[-1].parameters(), explainer.fitted.start):
+            parameter *= 1e3
     after = explainer.scores(model, graphs.batch())
     for low, high in zip(graphs.node_ptr[:-1], graphs.node_ptr[1:], strict=True):
         assert torch.equal(before[low:high].argsort(), after[low:high].argsort())

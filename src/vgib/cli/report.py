@@ -40,7 +40,7 @@ def report(
     shown = []
     for chosen in [name] if name != "all" else recipes.names():
         made = recipes.recipe(chosen)
-        records = Records(results / made.name)
+        records = Records(results / made.folder)
         drawn = drawing.draw(made, records)
         shown.append((made, records, drawn))
         if out is not None:

@@ -44,7 +44,7 @@ def run(
 
     made = recipe(name)
     jobs = made.jobs(assignments(settings or []), assignments(subset or []))
-    records = Records(out / made.name)
+    records = Records(out / made.folder)
     board = Board(made, jobs, records.by_key(), workers or 1)
     if not dry_run:
         from vgib.tasks.runner import run_recipe

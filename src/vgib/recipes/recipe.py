@@ -27,6 +27,7 @@ class Recipe(Settings):
     summary: str = Field(description="What it makes, in a sentence.")
     task: str = Field(description="Who does the jobs.")
     control: str | None = Field(None, description="The value that others are compared with.")
+    shares: str | None = Field(None, description="The recipe whose jobs and records these are.")
     grid: dict[str, list[Any]] = Field(description="The values on each axis, outermost first.")
     settings: dict[str, Any] = Field(default_factory=dict, description="What all jobs share.")
     values: dict[str, dict[str, dict[str, Any]]] = Field(
@@ -36,6 +37,11 @@ class Recipe(Settings):
         default_factory=dict,
         description="About how many seconds a job takes, by its first axis and its row.",
     )
+
+    @property
+    def folder(self) -> str:
+        """The name of the folder of its records."""
+        return self.shares or self.name
 
     @property
     def job_type(self) -> type[Job]:
@@ -124,6 +130,16 @@ def recipe(name: str | Path) -> Recipe:
         UnknownNameError: there is no such recipe, or it names something unknown.
         FileFormatError: the file is not TOML.
     """
+    content = _content(name)
+    if "shares" in content:
+        content = _content(content["shares"]) | content
+    found: Recipe = Recipe.of(name=Path(name).stem, **content)
+    if found.task not in JOBS:
+        raise unknown_name("task", found.task, JOBS)
+    return found
+
+
+def _content(name: str | Path) -> dict[str, Any]:
     path = Path(name)
     if path.suffix == ".toml":
         if not path.is_file():
@@ -134,13 +150,9 @@ def recipe(name: str | Path) -> Recipe:
     else:
         raise unknown_name("recipe", str(name), names())
     try:
-        content = tomllib.loads(text)
+        return tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         raise FileFormatError(f"{str(name)!r} is not a recipe: {error}") from None
-    found: Recipe = Recipe.of(name=path.stem, **content)
-    if found.task not in JOBS:
-        raise unknown_name("task", found.task, JOBS)
-    return found
 
 
 def assignments(items: Iterable[str]) -> dict[str, Any]:

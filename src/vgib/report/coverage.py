@@ -9,7 +9,8 @@ from vgib.records import Records
 
 def coverage(results: Path) -> dict[str, dict[str, Any]]:
     """For each recipe its jobs and cells, and how many of them have (all) their records."""
-    return {name: of_recipe(recipe(name), Records(results / name)) for name in names()}
+    made = {name: recipe(name) for name in names()}
+    return {name: of_recipe(one, Records(results / one.folder)) for name, one in made.items()}
 
 
 def of_recipe(made: Recipe, records: Records) -> dict[str, Any]:

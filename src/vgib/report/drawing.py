@@ -6,7 +6,16 @@ from typing import Any
 
 from vgib.recipes.recipe import Recipe
 from vgib.records import Records
-from vgib.report import classification, curves, dynamics, gallery, interpretation, noise
+from vgib.report import (
+    classification,
+    curves,
+    dynamics,
+    explanation,
+    gallery,
+    interpretation,
+    noise,
+    truth,
+)
 from vgib.report.coverage import of_recipe
 from vgib.report.tables import TextTable
 
@@ -68,6 +77,24 @@ def _gallery(made: Recipe, records: Records) -> Drawn:
     return _of_tables(list(gallery.tables(found)), gallery.pictures(found, made.name))
 
 
+def _explanation(made: Recipe, records: Records) -> Drawn:
+    found, ours = explanation.cells(made, records), str(made.control)
+    if made.shares:  # the figure of a table
+        figures = {f"{made.name}.svg": explanation.figure(found)}
+        return _of_tables(explanation.curve_tables(found), figures)
+    return Drawn(
+        explanation.tables(found, ours),
+        explanation.long_table(found),
+        explanation.summary(found, ours),
+    )
+
+
+def _ground_truth(made: Recipe, records: Records) -> Drawn:
+    found = truth.cells(made, records)
+    drawn = truth.tables(found)
+    return Drawn(drawn, truth.long_table(found), truth.summary(found))
+
+
 def _of_tables(tables: list[TextTable], figures: dict[str, str]) -> Drawn:
     """A recipe whose tables hold all its numbers."""
     summary = [dict(zip(table.headers, row, strict=True)) for table in tables for row in table.rows]
@@ -85,6 +112,8 @@ DRAW: dict[str, Callable[[Recipe, Records], Drawn]] = {
     "dynamics": _dynamics,
     "noise": _noise,
     "gallery": _gallery,
+    "explanation": _explanation,
+    "ground_truth": _ground_truth,
 }
 """Who draws the records of a task."""
 

@@ -12,13 +12,22 @@ from vgib.recipes.jobs import (
     DynamicsJob,
     ExplanationJob,
     GalleryJob,
+    GroundTruthJob,
     InterpretationJob,
     Job,
     NoiseJob,
 )
 from vgib.recipes.recipe import Recipe
 from vgib.records import Record, Records, host
-from vgib.tasks import classification, dynamics, explanation, gallery, interpretation, noise
+from vgib.tasks import (
+    classification,
+    dynamics,
+    explanation,
+    gallery,
+    ground_truth,
+    interpretation,
+    noise,
+)
 
 Work = Callable[[Any], classification.Finished]
 
@@ -29,6 +38,7 @@ WORK: dict[type[Job], Callable[..., classification.Finished]] = {
     NoiseJob: noise.run,
     GalleryJob: gallery.run,
     ExplanationJob: explanation.run,
+    GroundTruthJob: ground_truth.run,
 }
 """Who does a kind of job."""
 

@@ -26,6 +26,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         if item.path.is_relative_to(HERE):
             item.add_marker(pytest.mark.ray)
             item.add_marker(pytest.mark.xdist_group("ray"))
+            item.add_marker(pytest.mark.timeout(900))
 
 
 @pytest.fixture(scope="session")
@@ -33,6 +34,9 @@ def cluster() -> Iterator[Any]:
     """The cluster, connected; a test that takes a node away puts another one there."""
     pytest.importorskip("ray", reason="Ray is not installed; pip install 'vgib[ray]'")
     os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")
+    # A busy machine starts processes slowly.
+    os.environ.setdefault("RAY_raylet_start_wait_time_s", "180")
+    os.environ.setdefault("RAY_worker_register_timeout_seconds", "180")
     import ray
     from ray.cluster_utils import Cluster
 

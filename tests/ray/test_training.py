@@ -16,7 +16,7 @@ from vgib.data.molecules import from_smiles
 from vgib.errors import InputError
 from vgib.nn.attention import Attention
 from vgib.nn.net import SubgraphNet, build
-from vgib.ray.training import RayTraining
+from vgib.ray.training import RayTraining, _take
 from vgib.train import DivergedError, Epoch, History, seeded, train
 
 MOLECULES = from_smiles(smiles(500)).graphs
@@ -90,15 +90,23 @@ def test_a_lost_worker_is_replaced_and_nothing_is_lost(cluster: Any, tmp_path: P
     # As many epochs, the same batch size: as good a model as one worker's (1 is chance).
     alone = train(make_net(Fragile), GRAPHS, val=VALIDATION, settings=SETTINGS)
     assert alone.best_loss < 0.15 and history.best_loss < 0.15
-    # Another number of workers cannot go on from there.
-    with pytest.raises(InputError, match="made by 2 workers"):
-        trained(1, tmp_path / "whole", make_net(Fragile))
 
 
 def test_a_refusal_of_the_loop_arrives_as_it_is(cluster: Any, tmp_path: Path) -> None:
     settings = SETTINGS.model_copy(update={"lr": 1e30})
     with pytest.raises(DivergedError, match="lower lr"):
         trained(1, tmp_path, make_net(), settings=settings)
+
+
+def test_another_number_of_workers_cannot_go_on(tmp_path: Path) -> None:
+    ray_train = pytest.importorskip("ray.train")
+    (tmp_path / "new").mkdir()
+    for rank in range(2):
+        (tmp_path / f"worker-{rank}.safetensors").touch()
+    there = ray_train.Checkpoint.from_directory(str(tmp_path))
+    _take(there, tmp_path / "new" / "worker-1.safetensors", 2)
+    with pytest.raises(InputError, match="made by 2 workers; use as many, not 3"):
+        _take(there, tmp_path / "new" / "worker-1.safetensors", 3)
 
 
 def test_what_cannot_be_shared_is_refused_at_once(tmp_path: Path) -> None:

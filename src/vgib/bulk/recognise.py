@@ -133,9 +133,7 @@ class Recognise:
         if not len(kept):
             return schema.empty_table()
         graphs = packed(readings, str(self.card.features))
-        each = [predict(m.net_, graphs, batch_size=BATCH, device=self.device) for m in self.models]
-        values = torch.stack([value for value, _ in each]).double()
-        scores = torch.stack([score for _, score in each])
+        values, scores = self._asked(graphs)
         notes = dict(readings.notes)
         columns: dict[str, Any] = {
             LINE: kept[LINE],
@@ -149,6 +147,12 @@ class Recognise:
             **{field.name: kept[field.name] for field in carried},
         }
         return pa.table(columns, schema=schema)
+
+    def _asked(self, graphs: PackedGraphs) -> tuple[Tensor, Tensor]:
+        """What each member says: outputs ``[members, graphs, outputs]``, scores of the nodes."""
+        each = [predict(m.net_, graphs, batch_size=BATCH, device=self.device) for m in self.models]
+        values = torch.stack([value for value, _ in each]).double()
+        return values, torch.stack([score for _, score in each])
 
     def _predictions(self, values: Tensor) -> dict[str, Any]:
         """Means over the members and their standard deviations."""

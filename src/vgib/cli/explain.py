@@ -7,7 +7,8 @@ import typer
 from rich.console import Console
 
 from vgib import console
-from vgib.cli.options import Cache, Data, Json, Mirror
+from vgib.cli.options import Address, Cache, Data, Engine, Json, Mirror
+from vgib.cli.recognize_cluster import chunks_bar, recognize_on_cluster, report_manifest
 from vgib.console import say
 
 
@@ -50,11 +51,22 @@ def explain(
     ] = None,
     pictures: Annotated[int, typer.Option(min=0, help="How many graphs to draw.")] = 60,
     seed: Annotated[int, typer.Option(help="Seed of the method and of the controls.")] = 0,
+    engine: Engine = "local",
+    address: Address = None,
+    workers: Annotated[
+        int | None, typer.Option(min=1, help="Of a Ray cluster: processes. Default: every core.")
+    ] = None,
+    resume: Annotated[
+        bool, typer.Option("--resume", help="Go on with a run of a Ray cluster that was stopped.")
+    ] = False,
     mirror: Mirror = None,
     cache: Cache = None,
     as_json: Json = False,
 ) -> None:
-    """Explain a model's predictions: scores, subgraphs, fidelity with controls, and a page."""
+    """Explain a model's predictions: scores, subgraphs, fidelity with controls, and a page.
+
+    With `--engine ray`, any number of molecules: scores and subgraphs as Parquet parts, no more.
+    """
     from vgib.data.files import check_replaceable, ensure_writable
     from vgib.data.loading import load_graphs
     from vgib.data.molecules import Molecules
@@ -63,6 +75,32 @@ def explain(
     from vgib.explain.explainer import explainers
     from vgib.explaining import FILES, explain_graphs, write_explained
 
+    if engine == "ray":
+        from vgib.bulk.explain import Explain
+        from vgib.bulk.run import Reading
+
+        work = Explain(
+            model,
+            keep_ratio=(keep_ratio,),
+            rule=rule,  # type: ignore[arg-type]  # checked there, with a suggestion
+            method=method,
+            fit_on=fit_on,
+            seed=seed,
+        )
+        work.check()
+        with chunks_bar(shown=True) as on_chunk:
+            account = recognize_on_cluster(
+                Path(source),
+                work,
+                out,
+                Reading(smiles_column),
+                resume=resume,
+                workers=workers,
+                address=address,
+                on_chunk=on_chunk,
+            )
+        report_manifest(account, out, as_json)
+        return
     explainers.get(method)
     check_replaceable(out, FILES)
     ensure_writable(out.absolute().parent)

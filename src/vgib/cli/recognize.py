@@ -1,16 +1,17 @@
 """The subgraph of each molecule: ``vgib recognize``."""
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
-from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
 
-from vgib import console
 from vgib.cli.options import Address, Engine, Json, molecule_source
-from vgib.cli.recognize_cluster import is_folder, recognize_on_cluster, report_manifest
+from vgib.cli.recognize_cluster import (
+    chunks_bar,
+    is_folder,
+    recognize_on_cluster,
+    report_manifest,
+)
 from vgib.cli.recognize_graphs import is_for_graphs, recognize_graphs
 from vgib.console import say
 
@@ -139,7 +140,7 @@ def recognize(
     outs = tuple(out or ())
     reading = Reading(smiles_column, id_column, tuple(carry or ()), format)
     if engine == "ray" and is_folder(outs):
-        with _bar(shown=True) as on_chunk:
+        with chunks_bar(shown=True) as on_chunk:
             account = recognize_on_cluster(
                 molecule_source(inputs or []),
                 work,
@@ -152,7 +153,7 @@ def recognize(
             )
         report_manifest(account, outs[0], as_json)
         return
-    with standard_output(as_json) as stream, _bar(shown=bool(outs)) as on_chunk:
+    with standard_output(as_json) as stream, chunks_bar(shown=bool(outs)) as on_chunk:
         tally = recognise_source(
             molecule_source(inputs or []),
             work,
@@ -189,25 +190,3 @@ def _engine(name: Engine, workers: int | None, address: str | None) -> "parallel
     from vgib.parallel import LocalProcesses
 
     return LocalProcesses(workers)
-
-
-@contextmanager
-def _bar(*, shown: bool) -> Iterator[Callable[["Tally"], None]]:
-    """A progress bar that is told of each finished chunk."""
-    columns = (
-        BarColumn(),
-        TaskProgressColumn(show_speed=False),
-        TimeRemainingColumn(),
-        TextColumn("{task.fields[counts]}"),
-    )
-    with Progress(*columns, console=console.talk, transient=True, disable=not shown) as progress:
-        bar = progress.add_task("", total=None, counts="reading")
-
-        def advance(tally: "Tally") -> None:
-            counts = f"{tally.recognised:,} recognised, {tally.refused:,} refused"
-            if tally.reused:
-                counts += f", {tally.reused:,} chunks were there"
-            total = None if tally.share is None else 1.0
-            progress.update(bar, total=total, completed=tally.share or 0.0, counts=counts)
-
-        yield advance

@@ -1,10 +1,12 @@
 """``vgib recognize --engine ray --out FOLDER``: files of molecules in, Parquet parts out."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import typer
+from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
 
 from vgib import console
 from vgib.console import say
@@ -86,3 +88,25 @@ def report_manifest(account: "Manifest", out: Path, as_json: bool) -> None:
     )
     if not account.complete:
         raise typer.Exit(1)
+
+
+@contextmanager
+def chunks_bar(*, shown: bool) -> Iterator[Callable[["Tally"], None]]:
+    """A progress bar that is told of each finished chunk."""
+    columns = (
+        BarColumn(),
+        TaskProgressColumn(show_speed=False),
+        TimeRemainingColumn(),
+        TextColumn("{task.fields[counts]}"),
+    )
+    with Progress(*columns, console=console.talk, transient=True, disable=not shown) as progress:
+        bar = progress.add_task("", total=None, counts="reading")
+
+        def advance(tally: "Tally") -> None:
+            counts = f"{tally.recognised:,} recognised, {tally.refused:,} refused"
+            if tally.reused:
+                counts += f", {tally.reused:,} chunks were there"
+            total = None if tally.share is None else 1.0
+            progress.update(bar, total=total, completed=tally.share or 0.0, counts=counts)
+
+        yield advance

@@ -49,7 +49,18 @@ class TestModel:
         quality = card.metrics[card.headline]
         assert quality["low"] <= quality["value"] <= quality["high"] and quality["n"] > 100
         assert any(metric.startswith("control_") for metric in card.metrics)
-        assert f"{card.headline}_new_scaffolds" in card.metrics
+        assert f"{card.headline}_all_members" in card.metrics
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_page_says_what_the_card_says(name: str) -> None:
+    card = zoo.cards()[name]
+    page = (Path(__file__).resolve().parents[1] / "docs" / "models.md").read_text(encoding="utf-8")
+    (row,) = [line for line in page.splitlines() if line.startswith(f"| {name} |")]
+    for metric in (card.headline, f"{card.headline}_new_scaffolds", "gap_closed_half", "node_auc"):
+        if found := card.metrics.get(metric):
+            value, low, high = (round(found[key], 2) for key in ("value", "low", "high"))
+            assert f"{value:.2f} [{low:.2f}, {high:.2f}]" in row
 
 
 def test_a_folder_of_that_name_comes_first(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -59,8 +59,8 @@ def test_the_page_says_what_the_card_says(name: str) -> None:
     (row,) = [line for line in page.splitlines() if line.startswith(f"| {name} |")]
     for metric in (card.headline, f"{card.headline}_new_scaffolds", "gap_closed_half", "node_auc"):
         if found := card.metrics.get(metric):
-            value, low, high = (round(found[key], 2) for key in ("value", "low", "high"))
-            assert f"{value:.2f} [{low:.2f}, {high:.2f}]" in row
+            value, low, high = (f"{found[key]:.3f}" for key in ("value", "low", "high"))
+            assert f"{value} [{low}, {high}]" in row
 
 
 def test_a_folder_of_that_name_comes_first(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -35,7 +35,6 @@ def cluster() -> Iterator[Any]:
     pytest.importorskip("ray", reason="Ray is not installed; pip install 'vgib[ray]'")
     os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")
     # A busy machine starts processes slowly.
-    os.environ.setdefault("RAY_raylet_start_wait_time_s", "180")
     os.environ.setdefault("RAY_worker_register_timeout_seconds", "180")
     import ray
     from ray.cluster_utils import Cluster

@@ -84,7 +84,7 @@ def explain(
             keep_ratio=(keep_ratio,),
             rule=rule,  # type: ignore[arg-type]  # checked there, with a suggestion
             method=method,
-            fit_on=fit_on,
+            fit_on=str(Path(fit_on).resolve()) if fit_on and Path(fit_on).exists() else fit_on,
             seed=seed,
         )
         work.check()

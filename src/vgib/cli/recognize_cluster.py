@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -42,6 +43,9 @@ def recognize_on_cluster(
 
     if not isinstance(source, Path):
         raise typer.BadParameter("a cluster reads files; give one, or a folder of them")
+
+    if Path(work.model).exists():  # workers may run in another folder
+        work = replace(work, model=Path(work.model).resolve())
 
     def on_part(account: "Manifest", share: float) -> None:
         on_chunk(Tally(account.recognised, account.rejected, account.reused, share))

@@ -50,7 +50,13 @@ def run(
         from vgib.tasks.runner import run_recipe
 
         outcomes = run_recipe(
-            made, jobs, records, _engine(engine, workers, address), mirror=mirror, cache=cache
+            made,
+            jobs,
+            records,
+            _engine(engine, workers, address),
+            # Workers may run in another folder.
+            mirror=mirror and mirror.resolve(),
+            cache=cache and cache.resolve(),
         )
         with closing(outcomes), shown(board, console.talk) as tell:
             for outcome in outcomes:

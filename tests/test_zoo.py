@@ -50,6 +50,7 @@ class TestModel:
         assert quality["low"] <= quality["value"] <= quality["high"] and quality["n"] > 100
         assert any(metric.startswith("control_") for metric in card.metrics)
         assert f"{card.headline}_all_members" in card.metrics
+        assert f"{card.headline}_new_scaffolds" in card.metrics
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -96,6 +96,15 @@ def test_a_cell_with_missing_seeds_says_so(made: Recipe, records: Records, write
     assert rows["random connected half"] == "0.290 at 50%"
 
 
+def test_seeds_that_did_different_things_are_told_one_by_one() -> None:
+    def seed(share: float) -> dict[str, Any]:
+        return {"result": {"paper": {"kept_share": share}}}
+
+    alike = Cell("list", "qed", "gsat", 2, {0: seed(0.5), 1: seed(0.54)}, None)
+    apart = Cell("list", "qed", "gsat", 2, {0: seed(0.05), 1: seed(1.0)}, None)
+    assert alike.kept("paper") == "52%" and apart.kept("paper") == "5/100%"
+
+
 def test_everything_is_drawn_from_records(made: Recipe, records: Records, write: Write) -> None:
     for method in ("vgib-paper", "gib"):
         for target in ("qed", "hlm"):

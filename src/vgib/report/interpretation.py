@@ -26,6 +26,8 @@ PUBLISHED = {
 
 VERSIONS = {"list": "trained on the published list", "full": "trained on all of ZINC250K"}
 THOUSANDTH = 1e-3
+SAME_SHARE = 0.15
+"""Seeds whose kept shares differ by more did not do the same thing."""
 NEAREST = "vgib-paper"
 """A method that takes the nearest size to the asked one, on the same molecules as the guided."""
 
@@ -65,6 +67,13 @@ class Cell:
     def mean(self, part: str, name: str) -> float:
         """A number of a part of the result, averaged over seeds."""
         return float(np.mean([result[part][name] for result in self.results] or [nan]))
+
+    def kept(self, part: str) -> str:
+        """The kept share; seed by seed where it is not the same thing, as when a gate collapses."""
+        shares = [result[part]["kept_share"] for result in self.results]
+        if max(shares) - min(shares) <= SAME_SHARE:
+            return f"{np.mean(shares):.0%}"
+        return "/".join(f"{100 * share:.0f}" for share in shares) + "%"
 
     def spread(self, part: str) -> float:
         """The standard deviation over molecules, as the paper gives it."""
@@ -271,7 +280,7 @@ def _paper_rule_row(cell: Cell) -> tuple[str, ...]:
         cell.method,
         f"{cell.mean('paper', 'divergence'):.3f} ± {cell.spread('paper'):.2f}" + _seeds_text(cell),
         "" if cell.published is None else f"{cell.published[0]:.2f} ± {cell.published[1]:.2f}",
-        f"{cell.mean('paper', 'kept_share'):.0%}",
+        cell.kept("paper"),
         f"{cell.mean('paper', 'connected_share'):.0%}",
         f"{cell.mean('paper', 'valid_share'):.1%}",
         f"{cell.mean('paper', 'not_judged'):.0f}",
@@ -299,7 +308,7 @@ def _ring_row(cell: Cell) -> tuple[str, ...]:
     def numbers(part: str) -> tuple[str, ...]:
         return (
             f"{cell.mean(part, 'divergence'):.3f} ± {cell.spread(part):.2f}" + _seeds_text(cell),
-            f"{cell.mean(part, 'kept_share'):.0%}",
+            cell.kept(part),
             f"{cell.mean(part, 'random'):.3f}",
             f"{cell.mean(part, 'best'):.3f}",
             str(cell.difference(part)),
@@ -386,16 +395,11 @@ def percent(share: Difference) -> str:
 
 def _paper_text(cell: Cell) -> str:
     published = "" if cell.published is None else f" ({cell.published[0]:.2f})"
-    mean, spread, kept = (
-        cell.up_to_half()
-        if cell.rule == "guided"
-        else (
-            cell.mean("paper", "divergence"),
-            cell.spread("paper"),
-            cell.mean("paper", "kept_share"),
-        )
-    )
-    return f"{mean:.3f} ± {spread:.2f} at {kept:.0%}{published}"
+    if cell.rule == "guided":
+        mean, spread, share = cell.up_to_half()
+        return f"{mean:.3f} ± {spread:.2f} at {share:.0%}{published}"
+    mean, spread = cell.mean("paper", "divergence"), cell.spread("paper")
+    return f"{mean:.3f} ± {spread:.2f} at {cell.kept('paper')}{published}"
 
 
 def _seeds_text(cell: Cell) -> str:

@@ -125,7 +125,7 @@ def gap_bars(found: Sequence[Cell]) -> str:
         return ""
     methods = list(dict.fromkeys(cell.method for cell in recorded))
     versions = list(dict.fromkeys(version for version, _ in places))
-    figure, axes = new_figure(len(versions), 1, (8.5, 2.4 * len(versions) + 0.4))
+    figure, axes = new_figure(len(versions), 1, (8.5, 2.4 * len(versions) + 0.6))
     for row, version in enumerate(versions):
         panel = axes[row, 0]
         names = [name for where, name in places if where == version]
@@ -144,5 +144,5 @@ def gap_bars(found: Sequence[Cell]) -> str:
         panel.set_ylabel("gap closed, %")
         panel.set_title(f"{NAMES[version]}: 0 is chance, 100 the reachable best", fontsize=9)
     lines, labels = axes[0, 0].get_legend_handles_labels()
-    figure.legend(lines, labels, loc="outside lower center", ncols=7, frameon=False)
+    figure.legend(lines, labels, loc="outside lower center", ncols=4, frameon=False)
     return svg(figure)

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -13,6 +14,11 @@ from vgib.report.statistics import Array, Difference, resampled_interval
 from vgib.report.tables import TextTable
 
 PLACES = {"found": "#b5543c", "random": "#8c8c8c", "others": "#3b6ea8"}
+LABELS = {
+    "found": "noise in the found half",
+    "random": "in a random half",
+    "others": "in the other half",
+}
 
 
 @dataclass(frozen=True)
@@ -82,21 +88,28 @@ def figure(found: Sequence[Disturbance]) -> str:
     if not recorded:
         return ""
     targets = list(dict.fromkeys(one.target for one in recorded))
-    figure, axes = new_figure(1, len(targets), (4.3 * len(targets), 2.9))
-    for column, target in enumerate(targets):
-        panel = axes[0, column]
-        own = [one for one in recorded if one.target == target]
-        for number, (place, colour) in enumerate(PLACES.items()):
-            for x, one in enumerate(own):
-                bar = one.change(place)
-                at = x + 0.27 * (number - 1)
-                label = f"noise in the {place}" if x == 0 else None
-                panel.bar(at, bar.mean, width=0.25, color=colour, label=label)
-                panel.plot([at, at], [bar.low, bar.high], color="#222222", linewidth=1)
-        names = [f"{one.method}\n{NAMES[one.version]}" for one in own]
-        panel.set_xticks(range(len(own)), names, fontsize=7)
-        panel.set_title(target.upper(), fontsize=9)
-        panel.set_ylabel("change of the prediction")
+    versions = list(dict.fromkeys(one.version for one in recorded))
+    figure, axes = new_figure(
+        len(versions), len(targets), (4.6 * len(targets), 2.3 * len(versions) + 0.4)
+    )
+    for row, version in enumerate(versions):
+        for column, target in enumerate(targets):
+            own = [one for one in recorded if (one.version, one.target) == (version, target)]
+            _bars(axes[row, column], own)
+            axes[row, column].set_title(f"{target.upper()}, {NAMES[version]}", fontsize=9)
+            axes[row, 0].set_ylabel("change of the prediction")
     lines, labels = axes[0, 0].get_legend_handles_labels()
     figure.legend(lines, labels, loc="outside lower center", ncols=3, frameon=False)
     return svg(figure)
+
+
+def _bars(panel: Any, own: Sequence[Disturbance]) -> None:
+    for number, (place, colour) in enumerate(PLACES.items()):
+        for x, one in enumerate(own):
+            bar = one.change(place)
+            at = x + 0.27 * (number - 1)
+            label = LABELS[place] if x == 0 else None
+            panel.bar(at, bar.mean, width=0.25, color=colour, label=label)
+            panel.plot([at, at], [bar.low, bar.high], color="#222222", linewidth=1)
+    names = [one.method.replace("-population", "\npopulation ").replace(" -", " ") for one in own]
+    panel.set_xticks(range(len(own)), names, fontsize=7)

@@ -42,7 +42,7 @@ def test_explaining_your_own_model_takes_under_thirty_lines() -> None:
 )
 def test_a_notebook_runs_and_shows_pictures(name: str, pictures: int, tmp_path: Path) -> None:
     notebook = nbformat.read(EXAMPLES / name, as_version=4)
-    client = NotebookClient(notebook, timeout=240, resources={"metadata": {"path": str(tmp_path)}})
+    client = NotebookClient(notebook, timeout=500, resources={"metadata": {"path": str(tmp_path)}})
     client.execute()
     outputs = [output for cell in code(notebook) for output in cell.outputs]
     # tqdm, which PyG imports, would like a widget library; nobody else may warn.

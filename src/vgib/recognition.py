@@ -1,5 +1,6 @@
 """Node scores to subgraphs that people can read: the last step, the same for every method."""
 
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any, Literal, get_args
@@ -20,6 +21,9 @@ from vgib.report.page import embedded, figure, short
 
 Rule = Literal["ring_intact", "connected", "largest_part", "nodes"]
 Array = npt.NDArray[Any]
+
+MARKS = re.compile(r"[@/\\]|\[\d")
+"""What a SMILES with stereo centres, stereo bonds or isotopes has."""
 
 PICTURE = (310, 240)
 MOST_SHOWN = 60
@@ -142,6 +146,7 @@ def _fragments(
     first = np.repeat(node_ptr[:-1], np.diff(indptr[node_ptr]))
     firm = ring_bonds(graphs) | (graphs.edge_attr.numpy() != BOND.codes["single"])
     starts = node_ptr.tolist()
+    marked = [MARKS.search(smiles) is not None for smiles in graphs.ids or ()]
     written: list[list[str]] = [[] for _ in found]
     for rank in range(max(map(len, found), default=0)):
         some = [number for number, ranked in enumerate(found) if len(ranked) > rank]
@@ -157,7 +162,8 @@ def _fragments(
             if broken[g]:
                 written[g].append(fragment(mol, nodes, capped=False).smiles)
             else:
-                written[g].append(clean_fragment(mol, nodes, cuts[bounds[g] : bounds[g + 1]]))
+                own = cuts[bounds[g] : bounds[g + 1]]
+                written[g].append(clean_fragment(mol, nodes, own, stereo=marked[g]))
     return written
 
 

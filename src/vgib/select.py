@@ -204,17 +204,22 @@ def rationales(masks: Sequence[Any], scores: Any, ptr: Any) -> list[list[Rationa
 
 
 def _rationale(nodes: tuple[int, ...], own: Array) -> Rationale:
-    return Rationale(nodes, float(own[list(nodes)].mean()), len(nodes) / len(own))
+    total = float(np.add.reduce(own[list(nodes)]))
+    return Rationale(nodes, total / len(nodes), len(nodes) / len(own))
 
 
 def _nearest(unions: dict[int, list[tuple[float, int]]], wanted: int) -> int:
+    if wanted in unions:
+        return wanted
     return min(unions, key=lambda size: (abs(size - wanted), -unions[size][0][0] / size))
 
 
 def _united(values: Array, wanted: list[int], n: int, tree: BlockTree) -> list[list[int]]:
-    unions = best_unions(tree, tree.sums(values), limit=len(values), n=n)
+    limit = max(wanted) + max(tree.weights)  # one more block always passes the wanted size
+    unions = best_unions(tree, tree.sums(values), limit=limit, n=n)
     chosen = [union for amount in wanted for _, union in unions[_nearest(unions, amount)]]
-    return [np.flatnonzero(mask).tolist() for mask in tree.nodes(chosen)]
+    block = tree.block.tolist()
+    return [[node for node, own in enumerate(block) if union >> own & 1] for union in chosen]
 
 
 def _grown(values: Array, wanted: list[int], n: int, links: "_Links", low: int) -> list[list[int]]:

@@ -1,5 +1,6 @@
 """A source of molecules to files: everything that ``vgib recognize`` does, from Python."""
 
+import glob
 import shutil
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
@@ -133,8 +134,10 @@ def _parts(outs: Sequence[Path], settings: str, resume: bool) -> Iterator[Parts]
             yield Parts(Path(temporary), settings)
         return
     folder = parts_folder(outs[0])
-    if folder.exists() and not resume:
-        shutil.rmtree(folder)
+    if folder.exists():
+        _sweep(outs)
+        if not resume:
+            shutil.rmtree(folder)
     parts = Parts(folder, settings)
     try:
         yield parts
@@ -142,6 +145,13 @@ def _parts(outs: Sequence[Path], settings: str, resume: bool) -> Iterator[Parts]
         parts.remove()
         raise
     parts.remove()
+
+
+def _sweep(outs: Sequence[Path]) -> None:
+    """Removes the unfinished files that a killed run could not."""
+    for out in outs:
+        for stray in out.parent.glob(f".{glob.escape(out.stem)}.*.part"):
+            stray.unlink()
 
 
 def parts_folder(out: Path) -> Path:

@@ -54,6 +54,11 @@ class Recognised(NamedTuple):
 class Recognise:
     """Recognises the molecules of a chunk, called with a table and giving two.
 
+    >>> chunk = pa.table({"line": [1, 2], "smiles": ["CC(=O)Oc1ccccc1C(=O)O", "oops"]})
+    >>> results, rejected = Recognise("qed", keep_ratio=(0.5,))(chunk)
+    >>> results["line"].to_pylist(), rejected["line"].to_pylist()
+    ([1], [2])
+
     Only the settings travel between processes; the model is loaded once in each, at its first
     chunk.
 

@@ -1,5 +1,6 @@
 """Every table and figure of every recipe on one page."""
 
+import re
 from base64 import b64encode
 from collections.abc import Iterable
 
@@ -16,12 +17,21 @@ LEAD = (
 
 
 def overview(parts: Iterable[tuple[Recipe, Records, Drawn]]) -> str:
-    """The page: a section for each recipe, figures first."""
-    return page.page(
-        "vgib: the experiments",
-        LEAD,
-        [_section(made, records, drawn) for made, records, drawn in parts],
-    )
+    """The page: a section for each recipe, the paper's tables and figures first."""
+    ordered = sorted(parts, key=lambda part: place(part[0].name))
+    sections = [_section(made, records, drawn) for made, records, drawn in ordered]
+    return page.page("vgib: the experiments", LEAD, sections)
+
+
+def place(name: str) -> tuple[int, str]:
+    """Where a recipe stands: tables, figures, then studies of our own.
+
+    >>> sorted(["ablation", "figure1", "table4_study", "table1"], key=place)
+    ['table1', 'figure1', 'ablation', 'table4_study']
+    """
+    kinds = (r"table\d+", r"figure\d+\w?")
+    found = (number for number, kind in enumerate(kinds) if re.fullmatch(kind, name))
+    return next(found, len(kinds)), name
 
 
 def _section(made: Recipe, records: Records, drawn: Drawn) -> str:

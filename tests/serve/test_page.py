@@ -43,7 +43,7 @@ pytestmark = [
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Any]:
     with playwright.sync_playwright() as driver:
-        found = driver.chromium.launch(executable_path=CHROMIUM, args=QUIET)
+        found = driver.chromium.launch(executable_path=CHROMIUM, args=QUIET, timeout=120_000)
         yield found
         found.close()
 
@@ -62,7 +62,7 @@ class Watched:
 
 def opened(browser: Any, url: str, **options: Any) -> Watched:
     context = browser.new_context(**{"viewport": {"width": 1280, "height": 900}, **options})
-    context.set_default_timeout(15_000)
+    context.set_default_timeout(60_000)
     watched = Watched(context.new_page())
     watched.page.goto(url)
     return watched

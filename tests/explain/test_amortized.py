@@ -56,6 +56,18 @@ def test_all_nodes_kept_is_the_graph_itself(model_of: ModelOf, graphs: PackedGra
             torch.testing.assert_close(found, case.clean.output, atol=1e-5, rtol=1e-4)
 
 
+@pytest.mark.parametrize("of", ["gcn", "gin", "gat", "gatv2", "sage-mean"])
+def test_gates_that_are_all_but_closed_have_finite_gradients(
+    of: str, model_of: ModelOf, graphs: PackedGraphs
+) -> None:
+    case = Case.of(Frozen(model_of(of)), graphs.batch())
+    logits = torch.linspace(-40, 5, graphs.num_nodes).requires_grad_()
+    keep = torch.where(torch.arange(graphs.num_nodes) % 7 == 0, 0.0, logits.sigmoid())
+    keep_nodes(case, keep, readout="mean").square().sum().backward()
+    assert logits.grad is not None and logits.grad.isfinite().all()
+    assert logits.grad.abs().max() < 1e4
+
+
 def test_gradients_reach_the_gates(model_of: ModelOf, graphs: PackedGraphs) -> None:
     for of in ("ours-gcn", "gcn-mean", "gat", "sage"):
         case = Case.of(Frozen(model_of(of)), graphs.batch())

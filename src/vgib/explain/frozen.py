@@ -41,8 +41,8 @@ ATTENTION = (GATConv, GATv2Conv)
 TINY = 1e-12
 """Keeps the logarithm of a probability finite."""
 
-SMALLEST = torch.finfo(torch.float32).tiny
-"""Keeps a share of nothing finite."""
+NOTHING = 1e-30
+"""A sum of weights below this has no shares. A sharp attention may leave far less than 1e-12."""
 
 
 @dataclass(eq=False)
@@ -184,10 +184,7 @@ class Frozen:
             return attention
         receiver = args[0][1]
         kept = attention * _with_loops(self._plan.edge_weight, attention)
-        # What is left of a sharp attention may be tiny; only nothing at all stays nothing.
-        total = scatter(kept, receiver, dim=0, reduce="sum").clamp(min=SMALLEST)
-        share: Tensor = kept / total[receiver]
-        return share
+        return _shares(kept, receiver)
 
     def _weighted(self, layer: Any, messages: Tensor) -> Tensor:
         """Messages as far as their edges are kept; a mean is then one over what is kept."""
@@ -198,8 +195,7 @@ class Frozen:
             loops = torch.arange(len(weight) - len(plan.receiver), device=plan.receiver.device)
             receiver = torch.cat([plan.receiver, loops])
             count = scatter(torch.ones_like(weight), receiver, dim=0, reduce="sum")
-            total = scatter(weight, receiver, dim=0, reduce="sum").clamp(min=SMALLEST)
-            weight = weight * (count / total)[receiver]
+            weight = _shares(weight, receiver) * count[receiver]
         return messages * weight
 
     def run(
@@ -344,6 +340,13 @@ def _with_loops(weight: Tensor, values: Tensor) -> Tensor:
     loops = values.shape[0] - weight.shape[0]
     full = torch.cat([weight, weight.new_ones(loops)]) if loops else weight
     return full.view(-1, *[1] * (values.dim() - 1))
+
+
+def _shares(values: Tensor, receiver: Tensor) -> Tensor:
+    """Each value's share of the sum at its receiver; 0 where there is nothing to share."""
+    total = scatter(values, receiver, dim=0, reduce="sum")
+    share: Tensor = values / torch.where(total > NOTHING, total, 1.0)[receiver]
+    return share
 
 
 def _takes_weights(layer: Any) -> bool:

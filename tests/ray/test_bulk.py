@@ -80,7 +80,7 @@ def when(is_time: Callable[[], bool], act: Callable[[], None]) -> Thread:
     """Does something once its time has come, beside the run."""
 
     def wait() -> None:
-        deadline = time.monotonic() + 200
+        deadline = time.monotonic() + 600
         while not is_time() and time.monotonic() < deadline:
             time.sleep(0.02)
         act()

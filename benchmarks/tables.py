@@ -12,7 +12,7 @@ from typing import Any
 
 from vgib.recipes.recipe import recipe
 from vgib.records import Records
-from vgib.report import dynamics, interpretation, noise
+from vgib.report import dynamics, explanation, interpretation, noise, truth
 from vgib.report.interpretation import Cell
 from vgib.report.tables import TextTable
 
@@ -102,6 +102,44 @@ def figure2b() -> str:
     return _rows(noise.table(noise.disturbances(made, Records(ROOT / "results" / made.name))))
 
 
+@cache
+def _explained(name: str) -> list[explanation.Cell]:
+    return explanation.cells(recipe(name), Records(ROOT / "results" / name))
+
+
+def table3() -> str:
+    """Both fidelities of each method at half size."""
+    return _rows(explanation.compact_table(_explained("table3")))
+
+
+def table3_against(ours: str) -> str:
+    """One row against every other, over networks and shares."""
+    found = explanation.comparisons(_explained("table3"), ours)
+    return _rows(explanation.comparison_table(found, ours))
+
+
+def table3_judges(gnn: str) -> str:
+    """What else is known of the explanations."""
+    return _rows(explanation.other_judges_table(_explained("table3"), gnn))
+
+
+def table3_networks() -> str:
+    """The networks that are explained."""
+    return _rows(explanation.network_table(_explained("table3")))
+
+
+def ablation_explanation() -> str:
+    """Both fidelities without each part."""
+    return _rows(explanation.compact_table(_explained("ablation_explanation")))
+
+
+def ground_truth(measure: str) -> str:
+    """How well each method finds what is known."""
+    made = recipe("ground_truth")
+    found = truth.cells(made, Records(ROOT / "results" / made.name))
+    return _rows(truth.measure_table(found, measure))
+
+
 def ray() -> str:
     """Hours and costs of large runs, extrapolated from the measured rate of one core."""
     if not (RESULTS / "ray.json").is_file():
@@ -179,17 +217,33 @@ TABLES: dict[str, Callable[[], str]] = {
     "figure1": figure1,
     "figure2b": figure2b,
     "ablation": ablation,
+    "table3": table3,
+    "table3 against": partial(table3_against, "vgib"),
+    "table3 refined against": partial(table3_against, "vgib-refined"),
+    "table3 judges 2x16": partial(table3_judges, "gcn-2x16"),
+    "table3 judges 3x64": partial(table3_judges, "gcn-3x64"),
+    "table3 networks": table3_networks,
+    "ablation explanation": ablation_explanation,
+    "ground truth": partial(ground_truth, "node_auc"),
+    "ground truth edges": partial(ground_truth, "edge_auc"),
     "ray": ray,
     "ray measured": ray_measured,
 }
 
 PAGES = {
-    "README.md": ("ba2motifs", "speed", "recognize", "table1", "gap", "table2"),
+    "README.md": (
+        *("ba2motifs", "speed", "recognize", "table1", "gap", "table2", "table3", "ground truth"),
+    ),
     "docs/interpretation.md": (
         *("table1", "table1 full", "gap", "gap full", "table2", "figure1", "figure2b", "ablation"),
     ),
-    "docs/recognize.md": ("recognize",),
+    "docs/explanation.md": (
+        *("table3", "table3 against", "table3 refined against", "table3 judges 2x16"),
+        *("table3 judges 3x64", "table3 networks", "ablation explanation", "ground truth"),
+        "ground truth edges",
+    ),
     "docs/ray.md": ("ray", "ray measured"),
+    "docs/recognize.md": ("recognize",),
 }
 """The tables of each page."""
 

@@ -21,7 +21,9 @@ def test_without_a_step_it_says_what_the_model_says_of_its_nodes(
     explainer = SingleVGIB(refine=0)
     scores = explainer.scores(model, batch)
     case = Case.of(Frozen(model), batch)
-    g = pulls(case, explainer.readout_, explainer.noise_[0])[:, -len(LEVELS) :].mean(1, keepdim=True)
+    g = pulls(case, explainer.readout_, explainer.noise_[0])[:, -len(LEVELS) :].mean(
+        1, keepdim=True
+    )
     centred = (g - batch.graphs.spread(batch.graphs.mean(g))).squeeze(1)
     torch.testing.assert_close(scores, squashed(centred))
 

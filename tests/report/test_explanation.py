@@ -99,7 +99,8 @@ def test_the_tables_stand_beside_the_papers(made: Recipe, records: Records) -> N
 
 
 def test_where_another_row_is_better_is_told(made: Recipe, records: Records) -> None:
-    table = explanation.losses_table(explanation.cells(made, records), "vgib")
+    compared = explanation.comparisons(explanation.cells(made, records), "vgib")
+    table = explanation.losses_table(compared, "vgib")
     assert len(table.rows) == 7
     assert {row[0] for row in table.rows} == {"occlusion"}
 
@@ -126,3 +127,12 @@ def test_without_records_there_is_nothing_to_show(made: Recipe, tmp_path: Path) 
     empty = Records(tmp_path / "none")
     assert drawing.draw(recipe("figure4"), empty).figures == {}
     assert drawing.draw(made, empty).numbers.rows == []
+
+
+def test_only_seeds_that_all_methods_have_count(made: Recipe, records: Records) -> None:
+    (job,) = made.jobs(subset={"property": "qed", "gnn": "gcn-2x16", "seed": 102, "method": "ig"})
+    again = next(iter(records)) | {"key": job.key(), "result": result(0.9, 0.9)}
+    records.append(job.cell(), again)
+    place = ("qed", "gcn-2x16")
+    found = {c.method: c for c in explanation.cells(made, records) if c.place == place}
+    assert list(found["ig"].records) == [101]

@@ -9,6 +9,7 @@ from vgib.report.statistics import (
     Array,
     Difference,
     average_ranks,
+    column_intervals,
     corrected_interval,
     plain,
     resampled_interval,
@@ -109,3 +110,11 @@ def test_a_bootstrap_of_one_seed_is_over_its_molecules() -> None:
 def test_a_bootstrap_of_nothing_knows_nothing() -> None:
     found = resampled_interval([np.zeros((0, 1))], lambda means: means[..., 0])
     assert np.isnan(found.mean) and found.n == 0
+
+
+def test_columns_get_the_interval_that_each_would_get_alone() -> None:
+    rng = np.random.default_rng(0)
+    groups = [rng.random((30, 2)), rng.random((20, 2))]
+    together = column_intervals(groups)
+    for column, found in enumerate(together):
+        assert found == resampled_interval(groups, lambda means, c=column: means[..., c])

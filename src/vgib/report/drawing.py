@@ -79,14 +79,11 @@ def _gallery(made: Recipe, records: Records) -> Drawn:
 
 def _explanation(made: Recipe, records: Records) -> Drawn:
     found, ours = explanation.cells(made, records), str(made.control)
+    numbers, summary = explanation.long_table(found), explanation.summary(found, ours)
     if made.shares:  # the figure of a table
-        figures = {f"{made.name}.svg": explanation.figure(found)}
-        return _of_tables(explanation.curve_tables(found), figures)
-    return Drawn(
-        explanation.tables(found, ours),
-        explanation.long_table(found),
-        explanation.summary(found, ours),
-    )
+        figures = _drawn({f"{made.name}.svg": explanation.figure(found)})
+        return Drawn(explanation.curve_tables(found), numbers, summary, figures)
+    return Drawn(explanation.tables(found, ours), numbers, summary)
 
 
 def _ground_truth(made: Recipe, records: Records) -> Drawn:

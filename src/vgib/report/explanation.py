@@ -15,7 +15,7 @@ from vgib.recipes.recipe import Recipe
 from vgib.records import Record, Records
 from vgib.report import paper
 from vgib.report.curves import new_figure, svg
-from vgib.report.statistics import Array, Difference, plain, resampled_interval
+from vgib.report.statistics import Array, Difference, column_intervals, plain
 from vgib.report.tables import TextTable
 
 Side = Literal["plus", "minus"]
@@ -114,7 +114,11 @@ def _bits(text: str, count: int) -> Array:
 
 
 def cells(made: Recipe, records: Records) -> list[Cell]:
-    """Every cell of the recipe, in its order, with what is recorded of it."""
+    """Every cell of the recipe, in its order, with what is recorded of it.
+
+    Of a network only those seeds count that all its recorded methods have, so that all numbers of a
+    column are of the same molecules.
+    """
     done = records.by_key()
     found: dict[tuple[str, str, str], dict[int, Record]] = {}
     jobs = [job for job in made.jobs() if isinstance(job, ExplanationJob)]
@@ -122,22 +126,34 @@ def cells(made: Recipe, records: Records) -> list[Cell]:
         own = found.setdefault((job.property, job.gnn, job.method), {})
         if (record := done.get(job.key())) is not None:
             own[job.seed] = record
+    shared: dict[tuple[str, str], set[int]] = {}
+    for (target, gnn, _), own in found.items():
+        if own:
+            shared[target, gnn] = shared.get((target, gnn), set(own)) & own.keys()
     seeds = len({job.seed for job in jobs})
-    return [Cell(*name, seeds, own) for name, own in found.items()]
+    return [
+        Cell(target, gnn, method, seeds, {s: own[s] for s in own if s in shared[target, gnn]})
+        for (target, gnn, method), own in found.items()
+    ]
 
 
-def gain(ours: Cell, other: Cell, side: Side, place: int) -> Difference:
-    """By how much ours is better at one share, over the same molecules of the same seeds.
+def gains(ours: Cell, other: Cell) -> dict[Side, list[Difference]]:
+    """By how much ours is better at each share, over the same molecules of the same seeds.
 
     Higher Fidelity+ and lower Fidelity- are better: positive is better in both.
     """
-    part, sign = PARTS[side], 1 if side == "minus" else -1
     groups = []
     for seed in sorted(ours.records.keys() & other.records.keys()):
-        a, b = ours.right[seed][part][place], other.right[seed][part][place]
-        count = min(len(a), len(b))
-        groups.append(sign * (a[:count] - b[:count])[:, None])
-    return resampled_interval(groups, lambda means: means[..., 0])
+        a, b = ours.right[seed], other.right[seed]
+        count = min(a["alone"].shape[1], b["alone"].shape[1])
+        columns = [
+            sign * (a[part][:, :count] - b[part][:, :count])
+            for part, sign in ((PARTS["plus"], -1), (PARTS["minus"], 1))
+        ]
+        groups.append(np.concatenate(columns).T)
+    found = column_intervals(groups)
+    half = len(found) // 2
+    return {"plus": found[:half], "minus": found[half:]}
 
 
 @dataclass(frozen=True)
@@ -154,41 +170,37 @@ class Comparison:
         return Counter(gain.verdict for _, _, gain in self.gains)
 
 
-def comparisons(found: Sequence[Cell], ours: str) -> Iterator[Comparison]:
+def comparisons(found: Sequence[Cell], ours: str) -> list[Comparison]:
     """Our row against every other, by both fidelities."""
     own = {cell.place: cell for cell in found if cell.method == ours and cell.records}
+    compared = []
     for method in dict.fromkeys(cell.method for cell in found if cell.method != ours):
-        others = [c for c in found if c.method == method and c.records and c.place in own]
-        for side in SIDES:
-            yield Comparison(
-                method,
-                side,
-                [
-                    (cell.place, ratio, gain(own[cell.place], cell, side, place))
-                    for cell in others
-                    for place, ratio in enumerate(cell.ratios)
-                    if own[cell.place].records.keys() & cell.records.keys()
-                ],
-            )
+        listed: dict[Side, list[tuple[tuple[str, str], float, Difference]]] = {
+            side: [] for side in SIDES
+        }
+        for cell in found:
+            mine = own.get(cell.place)
+            if cell.method == method and mine and mine.records.keys() & cell.records.keys():
+                for side, differences in gains(mine, cell).items():
+                    pairs = zip(cell.ratios, differences, strict=True)
+                    listed[side] += [(cell.place, ratio, gain) for ratio, gain in pairs]
+        compared += [Comparison(method, side, listed[side]) for side in SIDES]
+    return compared
 
 
 def tables(found: Sequence[Cell], ours: str) -> list[TextTable]:
     """The comparison, both halves of Table 3 for each network, and what else was measured."""
     gnns = list(dict.fromkeys(cell.gnn for cell in found))
+    # Our row, and the same with more work for each graph, where there is one.
+    rows = [name for name in (ours, f"{ours}-refined") if any(c.method == name for c in found)]
+    compared = {name: comparisons(found, name) for name in rows}
     return [
-        comparison_table(found, ours),
-        *(comparison_table(found, name) for name in _refinements(found, ours)),
+        *(comparison_table(compared[name], name) for name in rows),
         *(fidelity_table(found, gnn, side) for gnn in gnns for side in SIDES),
         *(other_judges_table(found, gnn) for gnn in gnns),
         network_table(found),
-        losses_table(found, ours),
-        *(losses_table(found, name) for name in _refinements(found, ours)),
+        *(losses_table(compared[name], name) for name in rows),
     ]
-
-
-def _refinements(found: Sequence[Cell], ours: str) -> list[str]:
-    """Our row with more work for each graph, where there is one."""
-    return [name for name in dict.fromkeys(c.method for c in found) if name == f"{ours}-refined"]
 
 
 def fidelity_table(found: Sequence[Cell], gnn: str, side: Side, ratio: float = MIDDLE) -> TextTable:
@@ -223,27 +235,27 @@ def compact_table(found: Sequence[Cell], ratio: float = MIDDLE) -> TextTable:
     return TextTable(title, headers, [(name, *texts) for name, texts in rows.items()])
 
 
-def comparison_table(found: Sequence[Cell], ours: str) -> TextTable:
+def comparison_table(compared: Sequence[Comparison], ours: str) -> TextTable:
     """Wins, ties and losses of our row over all networks and shares, and the mean gains."""
     rows: dict[str, list[str]] = {}
-    for one in comparisons(found, ours):
+    for one in compared:
         counts = one.verdicts
         mean = float(np.mean([gain.mean for _, _, gain in one.gains])) if one.gains else nan
         told = f"{counts['win']} / {counts['tie']} / {counts['loss']}"
         rows.setdefault(one.method, []).extend([told, f"{mean:+.3f}"] if one.gains else ["", ""])
     title = (
-        f"{ours} against every other row: better / tie / worse over networks and shares, paired over "
-        "molecules, bootstrap 95 % intervals; and the mean gain"
+        f"{ours} against every other row: better / tie / worse over networks and shares, paired "
+        "over molecules, bootstrap 95 % intervals; and the mean gain"
     )
     headers = ("against", "Fidelity+", "gain", "Fidelity-", "gain")
     return TextTable(title, headers, [(name, *texts) for name, texts in rows.items()])
 
 
-def losses_table(found: Sequence[Cell], ours: str) -> TextTable:
+def losses_table(compared: Sequence[Comparison], ours: str) -> TextTable:
     """Every place at which another row is better beyond the interval."""
-    rows = [
+    rows: list[tuple[str, ...]] = [
         (one.method, SIGNS[one.side], *place, f"{ratio:g}", str(gain))
-        for one in comparisons(found, ours)
+        for one in compared
         for place, ratio, gain in one.gains
         if gain.verdict == "loss"
     ]
@@ -277,15 +289,20 @@ def _judged(chosen: Sequence[Cell]) -> Iterator[tuple[float, str]]:
 
     for judged in ("judge", "capped"):
         for side in SIDES:
-            yield mean(lambda c, j=judged, s=side: c.fidelity(s, _place(c, MIDDLE), j)), ".3f"
-    for side in SIDES:
-        yield mean(lambda c, s=side: c.mean(lambda r: r["robust"][s])), ".3f"
+            values = [cell.fidelity(side, _place(cell, MIDDLE), judged) for cell in chosen]
+            yield float(np.mean(values)), ".3f"
+    for name in SIDES:
+        values = [result["robust"][name] for cell in chosen for result in cell.results]
+        yield float(np.mean(values)), ".3f"
     yield mean(lambda c: c.mean(lambda r: r["plus_agreement"][_place(c, MIDDLE)])), ".0%"
     yield mean(_characterisation), ".3f"
     yield mean(lambda c: 1e3 * _seconds(c, "per_graph")), ".2f"
     yield mean(lambda c: _seconds(c, "fit")), ".1f"
     stable = [
-        result["stability"]["jaccard"] for c in chosen for result in c.results if result["stability"]
+        result["stability"]["jaccard"]
+        for c in chosen
+        for result in c.results
+        if result["stability"]
     ]
     yield float(np.mean(stable)) if stable else nan, ".2f"
 
@@ -378,7 +395,7 @@ def long_table(found: Sequence[Cell]) -> TextTable:
             numbers = [
                 *(cell.fidelity(side, at) for side in SIDES),
                 *(
-                    cell.mean(lambda r, n=f"{side}_{name}", a=at: r[n][a])
+                    float(np.mean([result[f"{side}_{name}"][at] for result in cell.results]))
                     for name in ("agreement", "probability")
                     for side in SIDES
                 ),
@@ -411,7 +428,9 @@ def _by_property(title: str, found: Sequence[Cell], text: Callable[[Cell], str])
     rows: dict[str, dict[str, str]] = {}
     for cell in found:
         rows.setdefault(cell.method, {})[cell.target] = text(cell)
-    filled = [(name, *(texts.get(target, "") for target in targets)) for name, texts in rows.items()]
+    filled = [
+        (name, *(texts.get(target, "") for target in targets)) for name, texts in rows.items()
+    ]
     return TextTable(title, ("method", *targets), filled)
 
 

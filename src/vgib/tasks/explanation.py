@@ -1,4 +1,4 @@
-"""Explaining a trained network of molecules: the second experiment (Sec. 5.2, Table 3, Figure 4)."""
+"""Explaining trained networks of molecules: the second experiment (Table 3, Figure 4)."""
 
 import base64
 from dataclasses import dataclass
@@ -158,14 +158,10 @@ class Answers:
     @classmethod
     def of(cls, parts: Parts, graphs: PackedGraphs) -> "Answers":
         """From outputs, by the labels of the graphs."""
-        return cls(
-            parts,
-            *(
-                output.argmax(-1) == graphs.y
-                for output in (parts.whole, parts.alone, parts.without)
-            ),
-            missing=parts.without.isnan().any(-1),
-        )
+        assert graphs.y is not None
+        outputs = (parts.whole, parts.alone, parts.without)
+        whole, alone, without = (torch.eq(output.argmax(-1), graphs.y) for output in outputs)
+        return cls(parts, whole, alone, without, missing=parts.without.isnan().any(-1))
 
     def means(self) -> dict[str, list[float]]:
         """Both fidelities by the paper's definition at each share."""
@@ -221,7 +217,7 @@ class Answers:
 
 def packed_bits(flags: Tensor) -> str:
     """Flags as text, eight in a byte: ``np.unpackbits(np.frombuffer(b64decode(text), "u1"))``."""
-    return base64.b64encode(np.packbits(flags.numpy())).decode()
+    return base64.b64encode(np.packbits(flags.numpy()).tobytes()).decode()
 
 
 def _numbers(values: Tensor) -> list[float]:

@@ -11,7 +11,6 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-import vgib.explain  # noqa: F401  # registers the methods
 from vgib.config import Training
 from vgib.data import catalog
 from vgib.data.molecules import capped_parts

@@ -300,6 +300,7 @@ function remember() {
 
 function rememberNow() {
   clearTimeout(remembering);
+  if (isTableWanted()) return; // the address is on its way elsewhere
   const { found } = state;
   const view = new URLSearchParams({ view: "molecule", model: found.model, smiles: found.smiles, rule: $("rule").value });
   if (state.own) view.set("atoms", [...state.own].sort((a, b) => a - b).join("."));
@@ -311,12 +312,16 @@ function rememberNow() {
   history.replaceState(null, "", `#${view}`);
 }
 
+function isTableWanted() {
+  return new URLSearchParams(location.hash.slice(1)).get("view") === "table";
+}
+
 const list = (text) => (text ? text.split(".").filter(Boolean) : []);
 
 async function restore() {
   clearTimeout(remembering);
   const view = new URLSearchParams(location.hash.slice(1));
-  const isTable = view.get("view") === "table";
+  const isTable = isTableWanted();
   show($("molecule-view"), !isTable);
   show($("table-view"), isTable);
   $("to-molecule").toggleAttribute("aria-current", !isTable);

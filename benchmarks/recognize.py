@@ -40,8 +40,8 @@ MODEL = "qed"
 KEEP_RATIO = (0.5,)
 WORK = {
     "scores": Recognise(MODEL, n=0, ensemble=False),
-    "rationale": Recognise(MODEL, keep_ratio=KEEP_RATIO, ensemble=False),
-    "ensemble": Recognise(MODEL, keep_ratio=KEEP_RATIO),
+    "rationale": Recognise(MODEL, keep_ratio=KEEP_RATIO, rule="ring_intact", ensemble=False),
+    "ensemble": Recognise(MODEL, keep_ratio=KEEP_RATIO, rule="ring_intact"),
 }
 GUIDED = Recognise(MODEL, keep_ratio=KEEP_RATIO, rule="guided", ensemble=False)
 

@@ -51,6 +51,12 @@ class Card(BaseModel):
     data: dict[str, Any] = Field(default_factory=dict, description="Hash, size and split.")
     metrics: dict[str, Any] = Field(default_factory=dict, description="Quality, with controls.")
     headline: str = Field(default="", description="The name of the metric to look at first.")
+    keep_ratio: float | None = Field(
+        default=None, description="The share to keep when none is asked for; null: score >= 0.5."
+    )
+    rule: str | None = Field(
+        default=None, description="The selection rule when none is asked for; null: the usual one."
+    )
     weights_sha256: str = ""
     versions: dict[str, str] = Field(default_factory=dict)
 

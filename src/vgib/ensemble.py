@@ -102,14 +102,21 @@ def stability(
     *,
     keep_ratio: float = 0.5,
     rule: Rule | Literal["guided"] | None = None,
+    scores: Tensor | None = None,
 ) -> Array:
     """How far the members choose the same nodes, for each graph, in [0, 1].
 
     Each member chooses its best subgraph of the same share of the nodes, by the same rule; see
-    :func:`agreement`.
+    :func:`agreement`. ``scores`` are the members' own, ``[members, nodes]``, when at hand.
     """
     packed = models[0].pack(graphs)
-    masks = np.stack([_chosen(model, packed, keep_ratio, rule) for model in models])
+    known = [None] * len(models) if scores is None else list(scores.numpy())
+    masks = np.stack(
+        [
+            _chosen(model, packed, keep_ratio, rule, own)
+            for model, own in zip(models, known, strict=True)
+        ]
+    )
     return agreement(masks, packed.node_ptr.numpy())
 
 
@@ -118,6 +125,7 @@ def _chosen(
     graphs: PackedGraphs,
     keep_ratio: float,
     rule: Rule | Literal["guided"] | None,
+    scores: Array | None,
 ) -> Array:
     """The nodes of a member's best subgraphs, ``bool [nodes]``."""
 
@@ -128,7 +136,7 @@ def _chosen(
         is_class = model.card_.task == "classification"
         found = guided_rationales(graphs, of, keep_ratio=keep_ratio, classes=is_class)
     else:
-        scores = of(graphs)[1].numpy()
+        scores = of(graphs)[1].numpy() if scores is None else scores
         found = find_rationales(graphs, scores, keep_ratio=keep_ratio, rule=rule)
     first = graphs.node_ptr[:-1].tolist()
     chosen = np.zeros(graphs.num_nodes, dtype=bool)

@@ -130,7 +130,21 @@ def test_an_ensemble_answers_with_means_spread_and_stability(model: Path, tmp_pa
     assert alone["prediction"].to_pylist() == pytest.approx(seeds[0].predict(SMILES).tolist())
     assert alone["spread"].null_count == alone["stability"].null_count == len(SMILES)
     guided = Recognise(folder, keep_ratio=(0.4,), rule="guided")(chunk_of(SMILES)).results
-    assert guided["stability"].to_pylist() == rows["stability"].tolist()
+    wanted = stability(seeds, SMILES, keep_ratio=0.4, rule="guided")
+    assert guided["stability"].to_pylist() == pytest.approx(wanted.tolist())
+
+
+def test_without_a_wish_the_card_decides_what_is_chosen(model: Path, tmp_path: Path) -> None:
+    found = SubgraphRecognizer.load(model)
+    found.card_.keep_ratio, found.card_.rule = 0.4, "nodes"
+    folder = found.save(tmp_path / "own")
+    usual = Recognise(folder)(chunk_of(SMILES)).results
+    asked = Recognise(model, keep_ratio=(0.4,), rule="nodes")(chunk_of(SMILES)).results
+    other = Recognise(folder, keep_ratio=(0.8,))(chunk_of(SMILES)).results
+    assert usual.equals(asked) and not usual.equals(other)
+    parts = SubgraphRecognizer.load(folder).subgraphs(SMILES)
+    wanted = [row[0]["atoms"] for row in usual["rationales"].to_pylist()]
+    assert [list(ranked[0].nodes) for ranked in parts] == wanted
 
 
 def test_several_values_are_lists(tmp_path: Path) -> None:

@@ -26,11 +26,11 @@ from vgib.chem.mol import MAX_ATOMS, Mixtures
 from vgib.data.molecules import packed
 from vgib.data.packed import PackedGraphs
 from vgib.data.records import MOLBLOCK
-from vgib.ensemble import agreement, members, outputs
+from vgib.ensemble import members, outputs, stability
 from vgib.errors import InputError, unknown_name
 from vgib.estimator import SubgraphRecognizer
 from vgib.guided import guided_subgraphs
-from vgib.recognition import Rule, Subgraph, find_rationales, find_subgraphs
+from vgib.recognition import Rule, Subgraph, find_subgraphs
 from vgib.select import sizes_of_ratio
 from vgib.train import predict
 
@@ -65,8 +65,9 @@ class Recognise:
     Args:
         model: The name of a shipped model, or the folder of a saved one.
         n: Rationales at each size; 0 for predictions and atom scores alone, which is fastest.
-        keep_ratio: Shares of the atoms to keep; by default the part that scores one half.
-        rule: As for :meth:`vgib.estimator.SubgraphRecognizer.subgraphs`.
+        keep_ratio: Shares of the atoms to keep; by default what the model's card says, else the
+            part that scores one half.
+        rule: As for :meth:`vgib.estimator.SubgraphRecognizer.subgraphs`; by default the card's.
         mixtures: Whether the largest component of a salt is used, or salts are refused.
         max_atoms: Molecules with more heavy atoms are refused.
         ensemble: Whether the model's further members (other seeds) are asked too: prediction and
@@ -96,6 +97,12 @@ class Recognise:
     def card(self) -> Card:
         """What the model says about itself."""
         return self.models[0].card_
+
+    @property
+    def selection(self) -> tuple[tuple[float, ...] | None, Rule | Literal["guided"] | None]:
+        """The shares and the rule: those asked for, else the model's own."""
+        own = None if self.card.keep_ratio is None else (self.card.keep_ratio,)
+        return self.keep_ratio or own, self.rule or self.card.rule  # type: ignore[return-value]
 
     def check(self) -> None:
         """Refuses at once what the first chunk would stumble over, and loads the model.
@@ -183,28 +190,22 @@ class Recognise:
         """How far the members' own choices agree, at the first of the wanted shares."""
         if len(scores) == 1:
             return pa.nulls(len(graphs), pa.float64())
-        share = self.keep_ratio[0] if self.keep_ratio else STABILITY_SHARE
-        rule = None if self.rule == "guided" else self.rule
-        masks = np.zeros(scores.shape, dtype=bool)
-        starts = graphs.node_ptr.tolist()
-        for mask, own in zip(masks, scores.numpy(), strict=True):
-            found = find_rationales(graphs, own, keep_ratio=share, rule=rule)
-            mask[
-                [low + n for low, best in zip(starts, found, strict=False) for n in best[0].nodes]
-            ] = True
-        return agreement(masks, graphs.node_ptr.numpy())
+        shares, rule = self.selection
+        share = shares[0] if shares else STABILITY_SHARE
+        return stability(self.models, graphs, keep_ratio=share, rule=rule, scores=scores)
 
     def _subgraphs(
         self, graphs: PackedGraphs, scores: Tensor, readings: Readings
     ) -> list[list[Subgraph]]:
         if self.n == 0:
             return [[] for _ in readings.smiles]
-        if self.rule == "guided":
+        shares, rule = self.selection
+        if rule == "guided":
             return guided_subgraphs(
                 graphs,
                 lambda some: outputs(self.models, some),
                 self.n,
-                keep_ratio=self.keep_ratio,
+                keep_ratio=shares,
                 classes=self.card.task == "classification",
                 mols=readings.mols,
             )
@@ -212,8 +213,8 @@ class Recognise:
             graphs,
             scores.mean(0).numpy(),
             self.n,
-            keep_ratio=self.keep_ratio,
-            rule=self.rule,
+            keep_ratio=shares,
+            rule=rule,
             mols=readings.mols,
         )
 

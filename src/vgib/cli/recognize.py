@@ -44,7 +44,9 @@ def recognize(
     ] = 1,
     keep_ratio: Annotated[
         list[float] | None,
-        typer.Option(help="Share of the atoms to keep; may be repeated. Default: score >= 0.5."),
+        typer.Option(
+            help="Share of the atoms to keep; may be repeated. Default: the model's, or score >= 0.5."
+        ),
     ] = None,
     rule: Annotated[
         str | None, typer.Option(help="ring_intact, guided, connected, largest_part or nodes.")

@@ -12,7 +12,7 @@ Atom = Annotated[int, Field(ge=0, le=10_000)]
 AnyRule = Literal["ring_intact", "guided", "connected", "largest_part", "nodes"]
 
 MODEL = Field(None, max_length=100, description="A name of /models; when not given, the default.")
-RULE = Field(None, description="How a part is chosen; ring_intact when not given.")
+RULE = Field(None, description="How a part is chosen; when not given, as the model says.")
 
 
 class Asked(BaseModel):

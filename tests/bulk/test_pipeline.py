@@ -30,7 +30,9 @@ class Failing:
 TEXTS = [*SMILES[:10], "oops", *SMILES[10:20]]
 
 
-@pytest.mark.parametrize("engine", [None, Backwards(), LocalProcesses(2)], ids=str)
+@pytest.mark.parametrize(
+    "engine", [None, Backwards(), LocalProcesses(2)], ids=["alone", "backwards", "processes"]
+)
 def test_results_come_in_the_order_of_the_source(engine: Any, model: Path, tmp_path: Path) -> None:
     seen: list[Recognised] = []
     told: list[int] = []

@@ -45,7 +45,7 @@ def recognize(
     keep_ratio: Annotated[
         list[float] | None,
         typer.Option(
-            help="Share of the atoms to keep; may be repeated. Default: the model's, or score >= 0.5"
+            help="Share of the atoms to keep; repeatable. Default: the model's, or score >= 0.5."
         ),
     ] = None,
     rule: Annotated[

@@ -1,6 +1,8 @@
 """What every test shares: one torch thread, hypothesis settings, the folder of public data."""
 
+import logging
 import os
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -44,3 +46,13 @@ def mirror() -> Path:
 def _same_draws_every_time() -> None:
     """A test that draws weights or data without a seed of its own draws the same ones each time."""
     torch.manual_seed(0)
+
+
+@pytest.fixture(autouse=True)
+def quiet_afterwards() -> Iterator[None]:
+    """The commands set up logging for their process, which here is everybody's."""
+    root = logging.getLogger()
+    handlers, level = list(root.handlers), root.level
+    yield
+    root.handlers[:] = handlers
+    root.setLevel(level)

@@ -1,9 +1,7 @@
 """The command in this process, and something to give it."""
 
 import io
-import logging
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -12,16 +10,6 @@ from tests.cli.support import DRUGS, Done, Run
 
 from vgib.cli.app import main
 from vgib.estimator import SubgraphRecognizer
-
-
-@pytest.fixture(autouse=True)
-def quiet_afterwards() -> Iterator[None]:
-    """The commands set up logging for their process, which here is everybody's."""
-    root = logging.getLogger()
-    handlers, level = list(root.handlers), root.level
-    yield
-    root.handlers[:] = handlers
-    root.setLevel(level)
 
 
 @pytest.fixture

@@ -50,7 +50,7 @@ class TooMuchError(InputError):
     """A request that is larger than the service takes."""
 
 
-class BusyError(VgibError):
+class BusyError(VgibError, RuntimeError):
     """A request that cannot be answered now."""
 
 

@@ -62,7 +62,7 @@ class Spent:
 
 def one(engine: str, workers: int, source: Path, folder: Path) -> dict[str, Any]:
     """A run in this process: its seconds, its memory, and a hash of all rows."""
-    work = Recognise(MODEL, ensemble=False)
+    work = Recognise(MODEL, keep_ratio=(0.5,), rule="ring_intact", ensemble=False)
     started, spent = perf_counter(), Spent()
     if engine == "local":
         recognise_source(source, work, Writing((folder / "out.parquet",)), Reading())

@@ -312,8 +312,8 @@ def _member(
     fragments = kind.fragments if data.oracle else 0
     model.fit(_completed(graphs, data.oracle, fragments, seed), val=data.graphs[data.split.val])
     model.card_.unit, model.card_.headline = kind.unit, kind.headline
-    # The gates keep nearly everything; the predictor, which has seen fragments, chooses better.
-    model.card_.keep_ratio, model.card_.rule = 0.5, "guided"
+    # The gates keep nearly everything, and a predictor that has seen fragments chooses better.
+    model.card_.keep_ratio, model.card_.rule = 0.5, "guided" if fragments else None
     licences = dict.fromkeys(entry(source).licence for source in data.sources)
     model.card_.licence = "; ".join(licences)
     model.card_.data |= {

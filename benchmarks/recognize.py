@@ -137,7 +137,8 @@ def memory(source: Path, counts: list[int], folder: Path, workers: int) -> dict[
         path = folder / "memory.smi"
         path.write_text("\n".join(molecules(source, None, count)) + "\n")
         command = [sys.executable, "-m", "vgib", "recognize", str(path), "--model", MODEL]
-        command += ["--single", "--keep-ratio", "0.5", "--rule", "ring_intact", "--workers", str(workers)]
+        command += ["--single", "--keep-ratio", "0.5", "--rule", "ring_intact"]
+        command += ["--workers", str(workers)]
         command += ["--out", str(folder / "a.parquet"), "--out", str(folder / "a.html")]
         started = perf_counter()
         process = subprocess.Popen(command, stderr=subprocess.DEVNULL)

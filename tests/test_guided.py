@@ -116,3 +116,18 @@ def test_the_estimator_takes_it_as_a_rule(classes: bool) -> None:
     assert [len(parts) for parts in found] == [1, 1, 1]
     recognised = model.recognize(DRUGS[:3], rule="guided", keep_ratio=0.5)
     assert [r.subgraphs[0] for r in recognised] == [parts[0] for parts in found]
+
+
+def test_without_slack_every_part_has_the_nearest_reachable_size() -> None:
+    graphs = from_smiles(["CC(C)Cc1ccc(cc1)C(C)C(=O)O"]).graphs
+    scores = torch.linspace(0, 1, graphs.num_nodes)
+
+    def outputs(some: PackedGraphs) -> tuple[Tensor, Tensor]:
+        return some.sizes.double().unsqueeze(1), scores
+
+    whole = outputs(graphs)
+    share = 9 / graphs.num_nodes
+    (loose,) = guided_subgraphs(graphs, outputs, 3, keep_ratio=share, whole=whole)
+    (exact,) = guided_subgraphs(graphs, outputs, 3, keep_ratio=share, whole=whole, slack=0)
+    assert {len(part.nodes) for part in exact} == {9}
+    assert len(loose[0].nodes) == 10  # nearest to the whole in size, which is what is predicted

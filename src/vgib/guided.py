@@ -34,6 +34,7 @@ def guided_subgraphs(
     keep_ratio: float | Sequence[float] | None = None,
     classes: bool = False,
     candidates: int = MOST_CANDIDATES,
+    slack: int = 1,
     whole: tuple[Tensor, Tensor] | None = None,
     mols: Sequence[Mol] | None = None,
 ) -> list[list[Subgraph]]:
@@ -42,9 +43,9 @@ def guided_subgraphs(
     .. math:: S^* = \arg\min_{S \in \mathcal C(G)} |f(G_S) - f(G)|
 
     :math:`\mathcal C` holds the connected unions of whole rings, multiply bonded groups and single
-    atoms within one atom of the wanted size; where there are more than ``candidates``, those of the
-    highest mean score. :math:`f` is the model itself, on the part capped with hydrogen, so it
-    should have seen fragments in training (:mod:`vgib.augment`). No oracle is asked.
+    atoms within ``slack`` atoms of the wanted size; where there are more than ``candidates``, those
+    of the highest mean score. :math:`f` is the model itself, on the part capped with hydrogen, so
+    it should have seen fragments in training (:mod:`vgib.augment`). No oracle is asked.
 
     Args:
         graphs: Molecules.
@@ -53,6 +54,7 @@ def guided_subgraphs(
         keep_ratio: As for :func:`vgib.recognition.find_subgraphs`.
         classes: Whether the outputs are class logits; then their probabilities are compared.
         candidates: The most that are tried for each molecule and size.
+        slack: By how many atoms a part may miss the reachable size nearest to the wanted one.
         whole: What ``outputs`` gave for the graphs, when it is at hand.
         mols: The molecules themselves, where they were kept, so that no SMILES is read again.
     """
@@ -63,6 +65,7 @@ def guided_subgraphs(
         keep_ratio=keep_ratio,
         classes=classes,
         candidates=candidates,
+        slack=slack,
         whole=whole,
     )
     return as_subgraphs(graphs, found, mols)
@@ -76,6 +79,7 @@ def guided_rationales(
     keep_ratio: float | Sequence[float] | None = None,
     classes: bool = False,
     candidates: int = MOST_CANDIDATES,
+    slack: int = 1,
     whole: tuple[Tensor, Tensor] | None = None,
 ) -> list[list[Rationale]]:
     """The same without the SMILES, which cost as much as the search."""
@@ -84,7 +88,7 @@ def guided_rationales(
         raise InputError("only molecules can be searched for parts that are predicted alike")
     predicted, scores = outputs(graphs) if whole is None else whole
     sizes = wanted_sizes(graphs, scores.numpy(), keep_ratio, connected=True)
-    tried = candidate_parts(graphs, scores.numpy(), sizes, candidates)
+    tried = candidate_parts(graphs, scores.numpy(), sizes, candidates, slack)
     # All parts of all molecules and sizes are predicted at once, sizes innermost.
     counts = torch.tensor([len(masks) for masks in tried])
     owner = torch.arange(len(graphs)).repeat_interleave(len(sizes)).repeat_interleave(counts)
@@ -108,6 +112,7 @@ def candidate_parts(
     scores: npt.NDArray[Any],
     sizes: Sequence[npt.NDArray[Any]],
     most: int = MOST_CANDIDATES,
+    slack: int = 1,
 ) -> list[Mask]:
     """The parts to try, ``bool [parts, atoms]``: for each molecule, one array for each size.
 
@@ -116,6 +121,7 @@ def candidate_parts(
         scores: One number for each atom.
         sizes: Arrays of wanted numbers of atoms, one entry for each molecule.
         most: Of more parts than these, those of the highest mean score.
+        slack: By how many atoms a part may miss its size.
     """
     trees = block_trees(graphs, blocks_of(graphs, graphs.edge_attr))
     wanted = np.stack(sizes, axis=1).tolist()
@@ -123,13 +129,16 @@ def candidate_parts(
     for tree, (low, high), each in zip(
         trees, pairwise(graphs.node_ptr.tolist()), wanted, strict=True
     ):
-        chosen += [_parts_of_size(tree, scores[low:high], int(size), most) for size in each]
+        own = scores[low:high]
+        chosen += [_parts_of_size(tree, own, int(size), most, slack) for size in each]
     return chosen
 
 
-def _parts_of_size(tree: BlockTree, own: npt.NDArray[Any], size: int, most: int) -> Mask:
+def _parts_of_size(
+    tree: BlockTree, own: npt.NDArray[Any], size: int, most: int, slack: int
+) -> Mask:
     near = nearest_size(tree, size)
-    unions = connected_unions(tree, max(1, near - 1), near + 1, cap=MOST_VISITED).masks
+    unions = connected_unions(tree, max(1, near - slack), near + slack, cap=MOST_VISITED).masks
     if not unions:  # the enumeration ended before it reached the size
         unions = [union for _, union in best_unions(tree, tree.sums(own), limit=near)[near]]
     masks = tree.nodes(unions)

@@ -273,7 +273,7 @@ def _ranked(
     if rule == "guided":
         is_class = models[0].card_.task == "classification"
         judge = partial(outputs, models)
-        (found,) = guided_subgraphs(graphs, judge, n, keep_ratio=ratios, classes=is_class)
+        (found,) = guided_subgraphs(graphs, judge, n, keep_ratio=ratios, classes=is_class, slack=0)
     else:
         (found,) = find_subgraphs(graphs, scores, n, keep_ratio=ratios, rule=rule)
     by_size: dict[int, list[Subgraph]] = {}

@@ -110,6 +110,12 @@ def apart(engine: str, workers: int, texts: list[str]) -> dict[str, Any]:
     return found
 
 
+def start_seconds(small: dict[str, Any], large: dict[str, Any]) -> float:
+    """What a run takes before its first molecule: the line through two sizes, at zero."""
+    each = (large["seconds"] - small["seconds"]) / (large["rows"] - small["rows"])
+    return float(small["seconds"] - each * small["rows"])
+
+
 def measure(source: Path, count: int) -> dict[str, Any]:
     """All runs, and the ratios."""
     texts = molecules(source, count)
@@ -117,6 +123,7 @@ def measure(source: Path, count: int) -> dict[str, Any]:
     single = apart("ray", 1, texts)
     double = apart("ray", 2, texts)
     small = apart("ray", 1, texts[: count // 8])
+    start = start_seconds(small, single)
     return {
         "molecules": len(texts),
         "model": MODEL,
@@ -124,6 +131,8 @@ def measure(source: Path, count: int) -> dict[str, Any]:
         "ray_over_local": single["rate"] / local["rate"],
         "ray_over_local_by_cpu": local["cpu"] / single["cpu"],
         "two_over_one": double["rate"] / single["rate"],
+        "start_seconds": start,
+        "two_over_one_after_start": (single["seconds"] - start) / (double["seconds"] - start),
         "same_rows": local["sha256"] == single["sha256"] == double["sha256"],
         "driver_mb": {"small": small["driver_mb"], "large": single["driver_mb"]},
     }

@@ -332,7 +332,8 @@ def _many(service: Service) -> APIRouter:
             rows=limits.rows,
         )
         chunks = await service.run(read)
-        lines = uploads.recognise(unit, chunks, Ledger(property), service.run)
+        ledger = Ledger(property, classes=unit.card.classes)
+        lines = uploads.recognise(unit, chunks, ledger, service.run)
         return StreamingResponse(lines, media_type="application/x-ndjson")
 
     return routes

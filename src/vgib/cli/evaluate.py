@@ -7,7 +7,19 @@ import typer
 from rich.console import Console
 
 from vgib import console
-from vgib.cli.options import Cache, Data, Json, Mirror, set_options
+from vgib.cli.options import (
+    Bottleneck,
+    Cache,
+    Classes,
+    Data,
+    Encoder,
+    Json,
+    Mirror,
+    Preset,
+    Settings,
+    Target,
+    set_options,
+)
 from vgib.console import say
 
 
@@ -17,19 +29,12 @@ def evaluate(
         Path | None, typer.Option(help="A trained model to judge as it is; else new ones, by fold.")
     ] = None,
     folds: Annotated[int, typer.Option(min=3, help="Test folds of a cross-validation.")] = 10,
-    target: Annotated[str | None, typer.Option(help="The column to learn.")] = None,
-    classes: Annotated[
-        bool, typer.Option("--classes", help="The column holds classes (0, 1, ...), not values.")
-    ] = False,
-    encoder: Annotated[str, typer.Option(help="gcn, gat, sage or gin.")] = "gcn",
-    bottleneck: Annotated[str, typer.Option(help="vgib, gib, gsat, attention or none.")] = "vgib",
-    preset: Annotated[
-        str, typer.Option(help="recommended, molecules, paper or reference: settings not given.")
-    ] = "recommended",
-    settings: Annotated[
-        list[str] | None,
-        typer.Option("--set", metavar="KEY=VALUE", help="Any one setting, such as epochs=50."),
-    ] = None,
+    target: Target = None,
+    classes: Classes = False,
+    encoder: Encoder = "gcn",
+    bottleneck: Bottleneck = "vgib",
+    preset: Preset = "recommended",
+    settings: Settings = None,
     seed: Annotated[int, typer.Option(help="Seed of the training; folds are always the same.")] = 0,
     mirror: Mirror = None,
     cache: Cache = None,

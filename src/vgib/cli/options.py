@@ -26,6 +26,19 @@ Data = Annotated[
         "files (.pt), or a catalog name.",
     ),
 ]
+Target = Annotated[str | None, typer.Option(help="The column to learn.")]
+Classes = Annotated[
+    bool, typer.Option("--classes", help="The column holds classes (0, 1, ...), not values.")
+]
+Encoder = Annotated[str, typer.Option(help="gcn, gat, sage or gin.")]
+Bottleneck = Annotated[str, typer.Option(help="vgib, gib, gsat, attention or none.")]
+Preset = Annotated[
+    str, typer.Option(help="recommended, molecules, paper or reference: settings not given.")
+]
+Settings = Annotated[
+    list[str] | None,
+    typer.Option("--set", metavar="KEY=VALUE", help="Any one setting, such as epochs=50."),
+]
 Cache = Annotated[Path | None, typer.Option(help="Where downloads are kept.", envvar="VGIB_CACHE")]
 Engine = Annotated[
     Literal["local", "ray"],

@@ -7,29 +7,36 @@ import typer
 from rich.console import Console
 
 from vgib import console
-from vgib.cli.options import Address, Cache, Data, Engine, Json, Mirror, set_options
+from vgib.cli.options import (
+    Address,
+    Bottleneck,
+    Cache,
+    Classes,
+    Data,
+    Encoder,
+    Engine,
+    Json,
+    Mirror,
+    Preset,
+    Settings,
+    Target,
+    set_options,
+)
 from vgib.console import say
 
 
 def train(
     source: Data,
     out: Annotated[Path, typer.Option(help="The folder to save the model in.")],
-    target: Annotated[str | None, typer.Option(help="The column to learn.")] = None,
-    classes: Annotated[
-        bool, typer.Option("--classes", help="The column holds classes (0, 1, ...), not values.")
-    ] = False,
+    target: Target = None,
+    classes: Classes = False,
     smiles_column: Annotated[
         str | None, typer.Option(help="The column of structures; found when not given.")
     ] = None,
-    encoder: Annotated[str, typer.Option(help="gcn, gat, sage or gin.")] = "gcn",
-    bottleneck: Annotated[str, typer.Option(help="vgib, gib, gsat, attention or none.")] = "vgib",
-    preset: Annotated[
-        str, typer.Option(help="recommended, molecules, paper or reference: settings not given.")
-    ] = "recommended",
-    settings: Annotated[
-        list[str] | None,
-        typer.Option("--set", metavar="KEY=VALUE", help="Any one setting, such as epochs=50."),
-    ] = None,
+    encoder: Encoder = "gcn",
+    bottleneck: Bottleneck = "vgib",
+    preset: Preset = "recommended",
+    settings: Settings = None,
     split: Annotated[str, typer.Option(help="random, scaffold or file-order: 85/5/10.")] = "random",
     features: Annotated[str, typer.Option(help="Atom features: rich or element.")] = "rich",
     seed: Annotated[int, typer.Option(help="Seed of the split and of the training.")] = 0,

@@ -60,6 +60,10 @@ class Card(BaseModel):
     weights_sha256: str = ""
     versions: dict[str, str] = Field(default_factory=dict)
 
+    def selection(self, keep_ratio: Any, rule: Any) -> tuple[Any, Any]:
+        """The share and the rule that are asked for, each else the model's own."""
+        return self.keep_ratio if keep_ratio is None else keep_ratio, rule or self.rule
+
     def write(self, folder: Path) -> None:
         """Writes the page into the model's folder."""
         write_text(folder / CARD_FILE, self.model_dump_json(indent=1) + "\n")

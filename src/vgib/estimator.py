@@ -324,8 +324,7 @@ class SubgraphRecognizer:
         keep_ratio: float | Sequence[float] | None,
         rule: Rule | Literal["guided"] | None,
     ) -> list[list[Subgraph]]:
-        keep_ratio = self.card_.keep_ratio if keep_ratio is None else keep_ratio
-        rule = rule or self.card_.rule  # type: ignore[assignment]
+        keep_ratio, rule = self.card_.selection(keep_ratio, rule)
         if rule == "guided":
             is_class = self.card_.task == "classification"
             return guided_subgraphs(

@@ -101,8 +101,8 @@ class Recognise:
     @property
     def selection(self) -> tuple[tuple[float, ...] | None, Rule | Literal["guided"] | None]:
         """The shares and the rule: those asked for, else the model's own."""
-        own = None if self.card.keep_ratio is None else (self.card.keep_ratio,)
-        return self.keep_ratio or own, self.rule or self.card.rule  # type: ignore[return-value]
+        shares, rule = self.card.selection(self.keep_ratio or None, self.rule)
+        return (shares,) if isinstance(shares, float) else shares, rule
 
     def check(self) -> None:
         """Refuses at once what the first chunk would stumble over, and loads the model.

@@ -7,7 +7,7 @@ from contextlib import asynccontextmanager
 from dataclasses import asdict
 from functools import partial
 from pathlib import Path
-from typing import Annotated, Any, TypeVar, cast
+from typing import Annotated, Any, TypeVar
 
 from fastapi import APIRouter, FastAPI, Query, Request, Response
 from fastapi.responses import JSONResponse, StreamingResponse
@@ -24,7 +24,7 @@ from vgib.ledger import Ledger
 from vgib.serve import faults, recognition, schemas, site, uploads
 from vgib.serve.batching import Batcher
 from vgib.serve.explaining import Explaining, methods
-from vgib.serve.inspection import AnyRule, keep_atoms, quantity, read_molecule, sizes_of
+from vgib.serve.inspection import keep_atoms, quantity, read_molecule, sizes_of
 from vgib.serve.limits import LOCAL, BodyLimit, Limits, TooMuchError, within
 from vgib.serve.recognition import Answer, Question
 from vgib.serve.shelf import Shelf
@@ -176,7 +176,7 @@ def _one(service: Service) -> APIRouter:
         def work() -> dict[str, Any]:
             members = shelf.get(name)
             molecule = read_molecule(asked.molecule, members, max_atoms=most)
-            rule = asked.rule or cast(AnyRule | None, members[0].card_.rule)
+            _, rule = members[0].card_.selection(None, asked.rule)
             row = recognition.row_of(shelf, name, molecule.smiles, {"rule": rule})
             followed = quantity(members, molecule.graphs)
             values = followed.values(members, molecule.graphs)[:, 0]

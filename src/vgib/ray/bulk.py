@@ -7,7 +7,6 @@ whole, and carries its counts in its footer: whoever comes to compute it again, 
 a later run, finds it and takes the counts from there.
 """
 
-import io
 import json
 import logging
 import shutil
@@ -25,18 +24,19 @@ import pyarrow.parquet as pq
 from vgib.bulk.recognise import Recognised
 from vgib.bulk.schema import LINE, SMILES
 from vgib.data.files import replacing
-from vgib.errors import VgibError
 from vgib.ray.cluster import connected
 from vgib.ray.manifest import File, Manifest, begin, by_kind
-from vgib.ray.shards import Cutting, Part, cut, input_files
+from vgib.ray.reading import Reader, Row, name_of, results_file, row_of, unpacked
+from vgib.ray.shards import Cutting, input_files
 
 Work = Callable[[pa.Table], Recognised]
 """A chunk to its results and refusals, such as :class:`vgib.bulk.recognise.Recognise`."""
 
-Row = dict[str, Any]
-
 ATTEMPTS = 4
 """How often a part is begun before it is given up, since it seems to take its workers down."""
+
+IN_FLIGHT = 2
+"""Parts that an actor has at once: one under way and the next, so that the last ones are shared."""
 
 COUNTS = b"vgib"
 """The entry of a part's footer that holds its counts."""
@@ -100,7 +100,7 @@ def _dataset(
     data = ray.data
     rows = [{"file": number, "path": str(path)} for number, path in enumerate(paths)]
     parts = data.from_items(rows, override_num_blocks=len(rows)).map_batches(
-        _Reader(out, cutting),
+        Reader(out, cutting),
         batch_size=1,
         num_cpus=0,  # reading is light; the cores are the actors'
         compute=data.TaskPoolStrategy(size=min(len(rows), max(2, cores // 8))),
@@ -110,7 +110,9 @@ def _dataset(
         fn_constructor_args=(work, out),
         batch_size=1,
         num_cpus=1,
-        compute=data.ActorPoolStrategy(min_size=1, max_size=cores, initial_size=cores),
+        # As many from start to end: an actor that Ray ends for having nothing to do while files are
+        # still being opened takes seconds of two cores to come back.
+        compute=data.ActorPoolStrategy(size=cores, max_tasks_in_flight_per_actor=IN_FLIGHT),
     )
 
 
@@ -132,29 +134,6 @@ def _quiet(ray: Any) -> Iterator[None]:
         context.target_max_block_size = before
 
 
-@dataclass(frozen=True)
-class _Reader:
-    """Reads a file and gives a row for each part, and one at the end that counts the records."""
-
-    out: Path
-    cutting: Cutting
-
-    def __call__(self, batch: Row) -> Iterator[Row]:
-        (number,), (path,) = batch["file"].tolist(), batch["path"].tolist()
-        parts = records = 0
-        error = ""
-        try:
-            for part in cut(Path(path), self.cutting):
-                parts, records = parts + 1, records + part.records
-                name = _name(number, part.number)
-                is_there = _results(self.out, name).is_file()
-                yield _row(number, part.number, b"" if is_there else _packed(part), part.share)
-        except (VgibError, OSError) as failure:
-            error = f"{type(failure).__name__}: {failure}"
-        told = {"parts": parts, "records": records, "error": error or None}
-        yield _row(number, -1, b"", 1.0, told)
-
-
 class _Writer:
     """An actor: does the work on a part, and writes what came of it."""
 
@@ -168,12 +147,12 @@ class _Writer:
         (number,), (part,) = batch["file"].tolist(), batch["part"].tolist()
         (chunks,), (share,), (told,) = (batch[k].tolist() for k in ("chunks", "share", "told"))
         if part < 0:
-            return _row(number, part, b"", share, json.loads(told))
-        name = _name(number, part)
-        counts = _counts(_results(self.out, name))
+            return row_of(number, part, b"", share, json.loads(told))
+        name = name_of(number, part)
+        counts = _counts(results_file(self.out, name))
         if counts is None and _begun(self.out, name) <= ATTEMPTS:
-            counts = self._written(name, _unpacked(chunks))
-        return _row(number, part, b"", share, counts)
+            counts = self._written(name, unpacked(chunks))
+        return row_of(number, part, b"", share, counts)
 
     def _written(self, name: str, chunks: list[pa.Table]) -> Row:
         done = [_careful(self.work, chunk) for chunk in chunks]
@@ -186,7 +165,7 @@ class _Writer:
         }
         _write(self.out / "rejected" / f"{name}.parquet", rejected)
         told = {**(results.schema.metadata or {}), COUNTS: json.dumps(counts)}
-        _write(_results(self.out, name), results.replace_schema_metadata(told))
+        _write(results_file(self.out, name), results.replace_schema_metadata(told))
         return {**counts, "reused": False}
 
 
@@ -241,7 +220,7 @@ class _Account:
         """The account at the end, checked."""
         files = self.manifest.files
         lost = [
-            _name(number, part)
+            name_of(number, part)
             for number, (file, seen) in enumerate(zip(files, self.seen, strict=True))
             for part in sorted(set(range(file.parts)) - seen)
         ]
@@ -256,20 +235,6 @@ class _Account:
         return done
 
 
-def _row(number: int, part: int, chunks: bytes, share: float, told: Row | None = None) -> Row:
-    """One row of the stream, as Ray Data takes it: lists of one."""
-    told_as = [json.dumps(told or {})]
-    return {"file": [number], "part": [part], "chunks": [chunks], "share": [share], "told": told_as}
-
-
-def _name(file: int, part: int) -> str:
-    return f"{file:05d}-{part:06d}"
-
-
-def _results(out: Path, name: str) -> Path:
-    return out / "results" / f"{name}.parquet"
-
-
 def _begun(out: Path, name: str) -> int:
     """Notes that a part is begun, on the disk, where a crash does not reach; gives how often."""
     path = out / "begun" / name
@@ -277,19 +242,6 @@ def _begun(out: Path, name: str) -> int:
     with path.open("ab") as file:
         file.write(b".")
         return file.tell()
-
-
-def _packed(part: Part) -> bytes:
-    sink = io.BytesIO()
-    options = pa.ipc.IpcWriteOptions(compression="lz4")
-    with pa.ipc.new_stream(sink, part.chunks[0].schema, options=options) as stream:
-        for chunk in part.chunks:
-            stream.write_batch(chunk.combine_chunks().to_batches()[0])
-    return sink.getvalue()
-
-
-def _unpacked(data: bytes) -> list[pa.Table]:
-    return [pa.Table.from_batches([batch]) for batch in pa.ipc.open_stream(data)]
 
 
 def _write(path: Path, table: pa.Table) -> None:

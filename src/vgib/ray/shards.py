@@ -14,8 +14,8 @@ from vgib.data.headers import Column
 from vgib.data.records import SUFFIXES, Format, Source
 from vgib.errors import InputError, VgibError
 
-PART = 16 * SIZE
-"""Records in a part: some seconds of work, a file of some megabytes."""
+PART = 8 * SIZE
+"""Records in a part: two or three seconds of work, which is what actors may wait for the last."""
 
 STRANGE = "\N{REPLACEMENT CHARACTER}"
 """What stands in the place of a line that is no text."""

@@ -145,7 +145,7 @@ def train_outer_level(
     terms = net.terms_of(encoded, perturbed, batch.y)
     loss = net.objective(terms)
     level.step(loss, batch.num_graphs, clip)
-    kept = (perturbed.scores.detach() >= 0.5).float().mean()
+    kept = batch.graphs.overall_mean((perturbed.scores.detach() >= 0.5).float())
     return terms | {"loss": loss, "kept": kept}
 
 

@@ -111,6 +111,25 @@ def test_zero_one_weights_give_the_induced_subgraph(name: str, is_directed: bool
 
 
 @pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("is_weighted", [True, False])
+def test_factors_at_the_ends_are_weights_on_the_edges(name: str, is_weighted: bool) -> None:
+    x, edges = random_graph(is_directed=True)
+    layer = both_layers(name)[0].eval()
+    adj = Adjacency.from_edge_index(edges, len(x))
+    if is_weighted:
+        adj = adj.with_weight(torch.rand(adj.num_edges, dtype=torch.float64))
+    results = []
+    for form in ("ends", "edges"):
+        ends = torch.linspace(0.1, 0.9, len(x), dtype=torch.float64).requires_grad_()
+        factors = adj.with_ends(ends)
+        out = layer(x, factors if form == "ends" else adj.with_weight(factors.edge_weight))
+        out.square().sum().backward()
+        results.append((out, ends.grad))
+    for one, other in zip(*results, strict=True):
+        assert torch.allclose(one, other, atol=1e-10)
+
+
+@pytest.mark.parametrize("name", NAMES)
 def test_weights_of_one_change_nothing(name: str) -> None:
     x, edges = random_graph(is_directed=True)
     layer = both_layers(name)[0]

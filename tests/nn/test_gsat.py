@@ -72,7 +72,7 @@ def test_a_message_is_weighted_by_the_attention_of_both_its_ends_and_encoded_aga
     perturbed = net.perturb(net.encode(x, adj, graphs))
     sender, receiver = adj.edge_index
     expected = attention[sender] * attention[receiver]
-    assert torch.equal(perturbed.edge_weight, expected)
+    assert torch.equal(perturbed.attention, attention)
     again = net.encoder(x, adj.with_weight(expected))
     assert torch.allclose(perturbed.graph, graphs.sum(again))
 
@@ -81,9 +81,7 @@ def test_in_evaluation_the_attention_is_the_probability() -> None:
     net = make_net().eval()
     x, adj, graphs = inputs()
     perturbed = net.perturb(net.encode(x, adj, graphs))
-    sender, receiver = adj.edge_index
-    p = perturbed.scores
-    assert torch.equal(perturbed.edge_weight, p[sender] * p[receiver])
+    assert torch.equal(perturbed.attention, perturbed.scores)
 
 
 @pytest.mark.parametrize(("rate", "rate_start"), [(0.0, 0.9), (0.5, 1.0), (0.9, 0.5)])

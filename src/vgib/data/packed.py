@@ -7,7 +7,7 @@ from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from itertools import pairwise
 from pathlib import Path
-from typing import Any, NamedTuple, overload
+from typing import Any, ClassVar, NamedTuple, Self, overload
 
 import numpy as np
 import numpy.typing as npt
@@ -22,8 +22,8 @@ from vgib.nn.sparse import Adjacency, Csr, Segments
 
 FORMAT = "vgib-packed-graphs"
 FORMAT_VERSION = 1
-PER_NODE = ("x", "node_truth")
-PER_EDGE = ("edge_attr", "edge_truth")
+PER_NODE: tuple[str, ...] = ("x", "node_truth")
+PER_EDGE: tuple[str, ...] = ("edge_attr", "edge_truth")
 
 
 @dataclass(eq=False)
@@ -69,6 +69,9 @@ class PackedGraphs:
     edge_truth: Tensor | None = None
     edge_attr: Tensor | None = None
     cardinalities: tuple[int, ...] | None = None
+
+    per_node: ClassVar[tuple[str, ...]] = PER_NODE
+    per_edge: ClassVar[tuple[str, ...]] = PER_EDGE
 
     @classmethod
     def from_edges(
@@ -195,6 +198,11 @@ class PackedGraphs:
         """The number of nodes of each graph, ``int64 [graphs]``."""
         return self.node_ptr.diff()
 
+    @property
+    def counts(self) -> Tensor:
+        """How many nodes each one stands for, ``int64 [nodes]``."""
+        return torch.ones(self.num_nodes, dtype=torch.int64)
+
     @cached_property
     def edge_ptr(self) -> Tensor:
         """``int64 [graphs + 1]``; the edges of graph *g* are ``edge_ptr[g]:edge_ptr[g + 1]``."""
@@ -208,8 +216,13 @@ class PackedGraphs:
         receiver = torch.arange(self.num_nodes).repeat_interleave(self.indptr.diff())
         # Rows are sorted, so (receiver, sender) ascends; symmetric means: sorting by sender first
         # gives the same list with the two exchanged.
-        order = torch.sort(sender, stable=True).indices
+        order = self._by_sender()
         return torch.equal(sender[order], receiver) and torch.equal(receiver[order], sender)
+
+    def _by_sender(self) -> Tensor:
+        """The edges sorted by sender, then by receiver."""
+        offset = self.node_ptr[:-1].repeat_interleave(self.edge_ptr.diff())
+        return torch.sort(self.col + offset, stable=True).indices
 
     @overload
     def __getitem__(self, index: int) -> Data: ...
@@ -223,8 +236,8 @@ class PackedGraphs:
         node_ptr, nodes = _select_ranges(self.node_ptr, wanted)
         _, edges = _select_ranges(self.edge_ptr, wanted)
 
-        changes: dict[str, Any] = {name: self._pick(name, nodes) for name in PER_NODE}
-        changes |= {name: self._pick(name, edges) for name in ("col", *PER_EDGE)}
+        changes: dict[str, Any] = {name: self._pick(name, nodes) for name in self.per_node}
+        changes |= {name: self._pick(name, edges) for name in ("col", *self.per_edge)}
         return replace(
             self,
             node_ptr=node_ptr,
@@ -347,15 +360,22 @@ class PackedGraphs:
             raise InputError(f"{num_edges} edges are too many for a batch; use a smaller one")
         graph_of_node = np.repeat(np.arange(len(chosen), dtype=np.int32), sizes)
         nodes = _ranges(flat.node_ptr[chosen], sizes, node_ptr)
-        edges = _ranges(flat.edge_ptr[chosen], counts, _offsets(counts))
+        edge_ptr = _offsets(counts)
+        edges = _ranges(flat.edge_ptr[chosen], counts, edge_ptr)
         col = flat.col.take(edges) + np.repeat(node_ptr[:-1], counts)
+
+        def flip() -> Tensor:
+            shifted = self._flips.take(edges) + np.repeat(edge_ptr[:-1], counts)
+            return torch.from_numpy(shifted).to(device)
+
         csr = Csr(
             indptr=torch.from_numpy(_offsets(flat.degree.take(nodes))).to(device),
             col=torch.from_numpy(col).to(device),
             num_cols=len(nodes),
             symmetric=self.is_undirected,
+            flip=flip,
         )
-        return Batch(
+        batch = Batch(
             x=torch.from_numpy(flat.x.take(nodes, axis=0)).to(device),
             adj=Adjacency(csr),
             graphs=Segments(
@@ -364,6 +384,19 @@ class PackedGraphs:
             y=None if self.y is None else self.y[wanted].to(device),
             index=wanted,
         )
+        self._complete(batch, nodes, edges)
+        return batch
+
+    def _complete(
+        self, batch: Batch, nodes: npt.NDArray[np.int64], edges: npt.NDArray[np.int64]
+    ) -> None:
+        """Adds to a batch what else a kind of graphs holds of these nodes and edges."""
+
+    @cached_property
+    def _flips(self) -> npt.NDArray[np.int32]:
+        """For each edge by sender, then receiver, its place by receiver, within its graph."""
+        first = self.edge_ptr[:-1].repeat_interleave(self.edge_ptr.diff())
+        return (self._by_sender() - first).int().numpy()
 
     @cached_property
     def _flat(self) -> "_Flat":
@@ -413,7 +446,7 @@ class PackedGraphs:
         write_safetensors(Path(path), tensors, {"about": json.dumps(about)})
 
     @classmethod
-    def load(cls, path: str | Path) -> "PackedGraphs":
+    def load(cls, path: str | Path) -> Self:
         """Reads what :meth:`save` wrote; the tensors are memory-mapped."""
         try:
             with safe_open(path, framework="pt") as file:

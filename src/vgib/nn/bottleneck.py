@@ -69,13 +69,14 @@ class Perturbed:
         graph: The readout of the perturbed nodes, ``[num_graphs, channels]``.
         scores: One number in [0, 1] for each node; higher means kept.
         terms: Named loss terms, scalars, not yet weighted.
-        edge_weight: Weights of the messages; the graph is encoded again with them.
+        attention: A factor for each node, by which the messages that it sends and receives are
+            multiplied; the graph is encoded again with it.
     """
 
     graph: Tensor
     scores: Tensor
     terms: dict[str, Tensor] = field(default_factory=dict)
-    edge_weight: Tensor | None = None
+    attention: Tensor | None = None
 
 
 class Bottleneck(nn.Module):
@@ -88,11 +89,13 @@ class Bottleneck(nn.Module):
     ``prediction`` is the loss of the perturbed graph, ``clean`` that of the whole graph,
     ``subgraph`` that of the kept nodes alone; the bottleneck adds terms of its own. A term of
     weight zero is not computed. In training mode ``forward`` may be random; in evaluation mode it
-    must not be.
+    must not be. One that treats equal nodes alike, or sees to it that each draws on its own
+    (``graphs.copies``), ``takes_quotients``: see :mod:`vgib.data.quotient`.
     """
 
     predict_from: PredictFrom = "perturbed"
     inner_steps: int = 0
+    takes_quotients: bool = False
 
     def __init__(self) -> None:
         super().__init__()
@@ -120,6 +123,8 @@ bottlenecks: Registry[Bottleneck] = Registry("bottleneck")
 @bottlenecks.register("none")
 class NoBottleneck(Bottleneck):
     """The plain backbone: everything passes, every node scores one."""
+
+    takes_quotients = True
 
     def __init__(self, channels: int) -> None:
         super().__init__()

@@ -13,7 +13,7 @@ from torch import Tensor, nn
 from torch_geometric.nn import GATConv, GCNConv, GINConv, MessagePassing, SAGEConv
 
 from vgib.errors import InputError, unknown_name
-from vgib.nn.sparse import Adjacency, Segments, product
+from vgib.nn.sparse import Adjacency, Segments
 
 EdgeIndex = Tensor | Adjacency
 
@@ -77,7 +77,8 @@ class GIN(GINConv):  # type: ignore[misc]
         if not isinstance(edge_index, Adjacency):
             plain: Tensor = super().forward(x, edge_index, size)
             return plain
-        return self.nn((1 + self.eps) * x + edge_index @ x)  # type: ignore[no-any-return]
+        summed = (1 + self.eps) * x + edge_index @ x
+        return self.nn(summed, edge_index.csr.copies)  # type: ignore[no-any-return]
 
 
 class GAT(GATConv):  # type: ignore[misc]
@@ -106,7 +107,7 @@ class GAT(GATConv):  # type: ignore[misc]
             edge = edge * edge_index.weight
         loop = (loop - top).exp().unsqueeze(1)
         # One product gives the weighted sum and, in a last column of ones, the denominator.
-        both = product(csr, torch.cat([h, torch.ones_like(loop)], dim=1), edge)
+        both = edge_index.gather(torch.cat([h, torch.ones_like(loop)], dim=1), edge)
         out: Tensor = (both[:, :-1] + loop * h) / (both[:, -1:] + loop)
         return out if self.bias is None else out + self.bias
 
@@ -117,16 +118,43 @@ class GAT(GATConv):  # type: ignore[misc]
 class BatchNorm(nn.BatchNorm1d):
     """Batch norm that takes a batch of one node as it comes, with the running statistics."""
 
-    def forward(self, x: Tensor) -> Tensor:
+    def forward(self, x: Tensor, copies: Tensor | None = None) -> Tensor:
+        """``copies`` (``[num_nodes, 1]``) says how many nodes each one stands for."""
+        if self.training and copies is not None and (total := float(copies.sum())) > 1:
+            return self._normalise(x, copies.to(x) / total, total)
         if x.shape[0] > 1 or not self.training:
             return super().forward(x)
         return nn.functional.batch_norm(
             x, self.running_mean, self.running_var, self.weight, self.bias, eps=self.eps
         )
 
+    def _normalise(self, x: Tensor, share: Tensor, total: float) -> Tensor:
+        """As if each node stood there as often as it counts."""
+        mean = share.t() @ x
+        centred = x - mean
+        variance = share.t() @ centred.square()
+        assert self.running_mean is not None and self.running_var is not None
+        assert self.num_batches_tracked is not None and self.momentum is not None
+        with torch.no_grad():
+            self.num_batches_tracked.add_(1)
+            self.running_mean.lerp_(mean.squeeze(0), self.momentum)
+            self.running_var.lerp_(variance.squeeze(0) * (total / (total - 1)), self.momentum)
+        scale = self.weight * (variance + self.eps).rsqrt()
+        return torch.addcmul(self.bias, centred, scale)
+
+
+class NormedMLP(nn.Sequential):
+    """Layers in a row, of which the norms are told how many nodes each row stands for."""
+
+    def forward(self, x: Tensor, copies: Tensor | None = None) -> Tensor:
+        """``[num_nodes, channels] -> [num_nodes, channels]``."""
+        for layer in self:
+            x = layer(x, copies) if isinstance(layer, BatchNorm) else layer(x)
+        return x
+
 
 def _gin(inputs: int, outputs: int) -> GIN:
-    mlp = nn.Sequential(
+    mlp = NormedMLP(
         nn.Linear(inputs, outputs),
         nn.ReLU(),
         nn.Linear(outputs, outputs),
@@ -208,14 +236,15 @@ class Wrapped(nn.Module):
     def states(self, x: Tensor, edge_index: EdgeIndex) -> tuple[Tensor, ...]:
         """The module's output as the only state."""
         plain = edge_index.edge_index if isinstance(edge_index, Adjacency) else edge_index
-        if isinstance(edge_index, Adjacency) and edge_index.weight is not None:
+        weight = edge_index.edge_weight if isinstance(edge_index, Adjacency) else None
+        if weight is not None:
             # PyG's own models ignore weights that their layers do not take.
             if not getattr(self.module, "supports_edge_weight", True):
                 raise InputError(
                     f"{type(self.module).__name__} takes no edge weights, which this bottleneck "
                     "puts on the messages; use 'gat', 'gcn', 'gin' or 'sage' by name"
                 )
-            return (self.module(x, plain, edge_weight=edge_index.weight),)
+            return (self.module(x, plain, edge_weight=weight),)
         return (self.module(x, plain),)
 
     def forward(self, x: Tensor, edge_index: EdgeIndex) -> Tensor:

@@ -73,12 +73,7 @@ class GSAT(Bottleneck):
         logits = self.gate(encoded.h)
         p = torch.sigmoid(logits)
         attention = relax(logits, self.temperature) if self.training else p
-        csr = encoded.adj.csr
-        perturbed = Perturbed(
-            graph=encoded.whole,
-            scores=p,
-            edge_weight=attention[csr.row] * attention[csr.col],
-        )
+        perturbed = Perturbed(graph=encoded.whole, scores=p, attention=attention)
         if self.training and self.weights["compression"]:
             perturbed.terms["compression"] = bernoulli_kl(p, self.rate).mean()
         return perturbed

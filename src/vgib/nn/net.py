@@ -84,8 +84,8 @@ class SubgraphNet(nn.Module):
     def perturb(self, encoded: Encoded) -> Perturbed:
         """The bottleneck; where it weights the messages, the graph is encoded again with them."""
         perturbed: Perturbed = self.bottleneck(encoded)
-        if perturbed.edge_weight is not None:
-            weighted = encoded.adj.with_weight(perturbed.edge_weight)
+        if perturbed.attention is not None:
+            weighted = encoded.adj.with_ends(perturbed.attention)
             perturbed.graph = encoded.pool(self.encoder.states(encoded.x, weighted)[-1])
         return perturbed
 

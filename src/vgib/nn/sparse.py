@@ -8,6 +8,7 @@ bits, which the vendor kernels take as they are; of 64 bits they make copies fir
 """
 
 import warnings
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -29,14 +30,24 @@ HAS_MKL: bool = torch.backends.mkl.is_available()  # type: ignore[no-untyped-cal
 class Csr:
     """The positions of the non-zeros of a sparse matrix.
 
-    ``indptr`` is ``int32 [rows + 1]``, ``col`` is ``int32 [nonzeros]``. Values, when there are any,
-    travel beside it, so that they can carry a gradient.
+    ``indptr`` is ``int32 [rows + 1]``, ``col`` is ``int32 [nonzeros]``. Weights, when there are
+    any, travel beside it, so that they can carry a gradient.
+
+    Attributes:
+        symmetric: Whether the positions of the transpose are the same.
+        links: The constant values that stand at the non-zeros, ``[nonzeros]``; all 1 when ``None``.
+        copies: ``float [rows, 1]``; ``copies * links`` is a symmetric matrix (a quotient graph's,
+            see :mod:`vgib.data.quotient`). With ``None`` it is ``links`` that is.
+        flip: Gives ``to_transpose``, for whoever knows it without sorting.
     """
 
     indptr: Tensor
     col: Tensor
     num_cols: int
     symmetric: bool = False
+    links: Tensor | None = None
+    copies: Tensor | None = None
+    flip: Callable[[], Tensor] | None = None
 
     @property
     def num_rows(self) -> int:
@@ -57,7 +68,7 @@ class Csr:
     @cached_property
     def to_transpose(self) -> Tensor:
         """For each non-zero of the transpose, in its own CSR order, its position here."""
-        return torch.sort(self.col, stable=True).indices
+        return torch.sort(self.col, stable=True).indices if self.flip is None else self.flip()
 
     @cached_property
     def transpose(self) -> "Csr":
@@ -70,16 +81,25 @@ class Csr:
         return Csr(indptr, self.row[self.to_transpose], self.num_rows)
 
     @cached_property
-    def _of_ones(self) -> dict[torch.dtype, Tensor]:
+    def row_sums(self) -> Tensor:
+        """The sum of each row's values, ``[rows]``."""
+        if self.links is None:
+            return self.counts
+        ones = self.links.new_ones(self.num_cols, 1)
+        return (self.matrix(None, ones.dtype) @ ones).squeeze(1)
+
+    @cached_property
+    def _own(self) -> dict[torch.dtype, Tensor]:
         return {}
 
     def matrix(self, values: Tensor | None, dtype: torch.dtype) -> Tensor:
-        """The torch CSR tensor with these values, or (made once) with ones."""
+        """The torch CSR tensor with these values, or (made once) with its own."""
         if values is None:
-            if dtype not in self._of_ones:
+            if dtype not in self._own:
                 ones = torch.ones(self.col.numel(), dtype=dtype, device=self.col.device)
-                self._of_ones[dtype] = self.matrix(ones, dtype)
-            return self._of_ones[dtype]
+                own = ones if self.links is None else self.links.to(dtype)
+                self._own[dtype] = self.matrix(own, dtype)
+            return self._own[dtype]
         return torch.sparse_csr_tensor(
             self.indptr, self.col, values, (self.num_rows, self.num_cols), check_invariants=False
         )
@@ -90,7 +110,8 @@ def product(matrix: Csr, x: Tensor, weight: Tensor | None = None) -> Tensor:
 
     .. math:: y_i = \sum_{j \in \text{row}(i)} w_{ij} x_j
 
-    ``x`` is ``[columns, channels]``, ``weight`` is ``[nonzeros]`` (all ones when ``None``).
+    ``x`` is ``[columns, channels]``, ``weight`` is ``[nonzeros]`` (the matrix's own values when
+    ``None``).
     """
     if not torch.is_grad_enabled():
         return matrix.matrix(weight, x.dtype) @ x
@@ -118,9 +139,14 @@ class _Product(torch.autograd.Function):
         x, weight = ctx.saved_tensors
         matrix: Csr = ctx.matrix
         grad_x = grad_weight = None
-        if ctx.needs_input_grad[0]:
-            flipped = None if weight is None else weight[matrix.to_transpose]
-            grad_x = product(matrix.transpose, grad, flipped)
+        if ctx.needs_input_grad[0] and weight is not None:
+            grad_x = product(matrix.transpose, grad, weight[matrix.to_transpose])
+        elif ctx.needs_input_grad[0] and matrix.copies is not None:
+            # D M is symmetric, so that M^T = D M D^-1.
+            copies = matrix.copies.to(grad)
+            grad_x = copies * product(matrix, grad / copies)
+        elif ctx.needs_input_grad[0]:
+            grad_x = product(matrix.transpose, grad)
         if ctx.needs_input_grad[1]:
             grad_weight = edge_dot(matrix, grad, x)
         return grad_x, grad_weight, None
@@ -152,11 +178,14 @@ class Adjacency:
     """The edges of a batch of graphs, with an optional weight on each.
 
     It stands wherever PyG takes an ``edge_index``: our layers know it, and ``edge_index`` gives the
-    plain tensor to every other one. ``weight`` is ``[num_edges]`` in CSR order.
+    plain tensor to every other one. ``weight`` is ``[num_edges]`` in CSR order. ``ends`` is
+    ``[num_nodes]``: a weight that is the product of its two ends' factors is told by them, which
+    costs nothing for each edge.
     """
 
     csr: Csr
     weight: Tensor | None = None
+    ends: Tensor | None = None
 
     @classmethod
     def from_edge_index(
@@ -197,10 +226,10 @@ class Adjacency:
     @cached_property
     def degree(self) -> Tensor:
         """The weight that each node receives, ``float [num_nodes, 1]``."""
-        if self.weight is None:
-            return self.csr.counts.to(torch.get_default_dtype()).unsqueeze(1)
-        ones = self.weight.new_ones(self.num_nodes, 1)
-        return product(self.csr, ones, self.weight)
+        given = self.weight if self.ends is None else self.ends
+        if given is None:
+            return self.csr.row_sums.to(torch.get_default_dtype()).unsqueeze(1)
+        return self @ given.new_ones(self.num_nodes, 1)
 
     def gcn_scale(self, dtype: torch.dtype) -> Tensor:
         r"""The normalisation of a graph convolution, :math:`(1 + d_i)^{-1/2}`, computed once."""
@@ -212,12 +241,33 @@ class Adjacency:
     def _gcn_scales(self) -> dict[torch.dtype, Tensor]:
         return {}
 
+    @cached_property
+    def edge_weight(self) -> Tensor | None:
+        """The weight of each edge, its ends included, ``[num_edges]``; ``None`` when all are 1."""
+        if self.ends is None:
+            return self.weight
+        both = self.ends[self.csr.row] * self.ends[self.csr.col]
+        return both if self.weight is None else both * self.weight
+
     def with_weight(self, weight: Tensor) -> "Adjacency":
         """The same edges, weighted."""
         return Adjacency(self.csr, weight)
 
+    def with_ends(self, ends: Tensor) -> "Adjacency":
+        r"""The same edges, each weighted by both of its ends: :math:`w_{ij} = a_i a_j`."""
+        return Adjacency(self.csr, self.weight, ends)
+
     def __matmul__(self, x: Tensor) -> Tensor:
-        return product(self.csr, x, self.weight)
+        return self.gather(x, self.weight)
+
+    def gather(self, x: Tensor, weight: Tensor | None) -> Tensor:
+        r"""Weighted sums of what the neighbours send, :math:`a_i \sum_j w_{ij} a_j x_j`."""
+        if weight is not None and self.csr.links is not None:
+            weight = weight * self.csr.links.to(weight)
+        if self.ends is None:
+            return product(self.csr, x, weight)
+        ends = self.ends.unsqueeze(1)
+        return ends * product(self.csr, ends * x, weight)
 
 
 @dataclass(eq=False)
@@ -225,11 +275,13 @@ class Segments:
     """Which nodes belong to which graph; nodes of one graph stand together.
 
     ``ptr`` is ``int32 [num_graphs + 1]``: the nodes of graph *g* are ``ptr[g]:ptr[g + 1]``;
-    ``graph_of_node`` is ``int32 [num_nodes]``, worked out when it is not given.
+    ``graph_of_node`` is ``int32 [num_nodes]``, worked out when it is not given. ``copies`` says
+    which nodes each one stands for, in a quotient graph: sums and means count all of them.
     """
 
     ptr: Tensor
     graph_of_node: Tensor | None = None
+    copies: "Segments | None" = None
 
     @classmethod
     def from_batch(cls, batch: Tensor, num_graphs: int | None = None) -> "Segments":
@@ -247,6 +299,8 @@ class Segments:
     @cached_property
     def sizes(self) -> Tensor:
         """The number of nodes of each graph, ``float [num_graphs, 1]``, at least one."""
+        if self.copies is not None:
+            return product(self._members, self.copies.sizes).clamp(min=1)
         return self.ptr.diff().clamp(min=1).to(torch.get_default_dtype()).unsqueeze(1)
 
     @cached_property
@@ -267,11 +321,26 @@ class Segments:
 
     def sum(self, x: Tensor) -> Tensor:
         """The sum over each graph's nodes, ``[num_nodes, channels] -> [num_graphs, channels]``."""
-        return product(self._members, x)
+        return product(self._members, x if self.copies is None else self.copies.sizes.to(x) * x)
 
     def mean(self, x: Tensor) -> Tensor:
         """The mean over each graph's nodes."""
         return self.divide(self.sum(x))
+
+    def overall_mean(self, values: Tensor) -> Tensor:
+        """The mean over the nodes of all graphs, ``[num_nodes, ...] -> [...]``."""
+        if self.copies is None:
+            return values.mean(0)
+        copies = self.copies.sizes.squeeze(1).to(values)
+        mean: Tensor = torch.tensordot(copies, values, 1) / copies.sum()
+        return mean
+
+    def overall_var_mean(self, x: Tensor) -> tuple[Tensor, Tensor]:
+        """The variance and mean of each channel over the nodes of all graphs."""
+        if self.copies is None:
+            return torch.var_mean(x, dim=0, correction=0)
+        mean = self.overall_mean(x)
+        return self.overall_mean((x - mean).square()), mean
 
     def divide(self, total: Tensor) -> Tensor:
         """Sums over nodes to means, ``[num_graphs, channels]``."""

@@ -155,10 +155,18 @@ class NodeSums(NamedTuple):
     noise_power: Tensor
 
 
-def node_sums(h: Tensor, keep: Tensor, graphs: Segments) -> NodeSums:
-    """All sums that the bound and the readout need, by one product."""
+def node_sums(
+    h: Tensor, keep: Tensor, graphs: Segments, noise_power: Tensor | None = None
+) -> NodeSums:
+    r"""All sums that the bound and the readout need, by one product.
+
+    ``noise_power`` is :math:`(1-\lambda_j)^2` where it does not follow from ``keep``, in a quotient
+    graph: there both are means over the nodes for which one stands.
+    """
     column = keep.unsqueeze(1)
-    sums = graphs.sum(torch.cat([column * h, column, (1 - column).square()], dim=1))
+    kept = column * h
+    power = (1 - column).square() if noise_power is None else noise_power.unsqueeze(1)
+    sums = graphs.sum(torch.cat([kept, column, power], dim=1))
     return NodeSums(sums[:, :-2], sums[:, -2:-1], sums[:, -1:])
 
 
@@ -258,6 +266,8 @@ class VGIB(Bottleneck):
         self.pole_floor = pole_floor
         self.std_floor = std_floor
         self.momentum = momentum
+        # Noise that is drawn node by node makes equal nodes differ.
+        self.takes_quotients = noise == "gaussian" and square_of_sum
         self.population_mean: Tensor
         self.population_variance: Tensor
         self.register_buffer("population_mean", torch.zeros(channels))
@@ -279,8 +289,8 @@ class VGIB(Bottleneck):
             kept, gates, _ = node_sums(h, p, graphs)
             expected = kept + mean * (graphs.sizes.to(h.dtype) - gates)
             return Perturbed(graph=self._as_readout(expected, encoded), scores=p)
-        keep = relax(2 * p - 1 if self.probabilities_as_logits else logits, self.temperature)
-        sums = node_sums(h, keep, graphs)
+        keep, power = self.sample(2 * p - 1 if self.probabilities_as_logits else logits, graphs)
+        sums = node_sums(h, keep, graphs, power)
         if self.noise == "gaussian":
             noisy = noisy_sum(sums, mean, std, graphs.sizes.to(h.dtype))
         else:
@@ -304,6 +314,17 @@ class VGIB(Bottleneck):
             perturbed.terms["connectivity"] = connectivity(p, encoded.adj, graphs).mean()
         return perturbed
 
+    def sample(self, logits: Tensor, graphs: Segments) -> tuple[Tensor, Tensor | None]:
+        r"""The gates :math:`\lambda` and the noise power as :func:`node_sums` wants them.
+
+        Nodes with the same logit still draw gates of their own.
+        """
+        if graphs.copies is None:
+            return relax(logits, self.temperature), None
+        each = relax(graphs.copies.spread(logits.unsqueeze(1)), self.temperature)
+        means = graphs.copies.mean(torch.cat([each, (1 - each).square()], dim=1))
+        return means[:, 0], means[:, 1]
+
     @staticmethod
     def _as_readout(total: Tensor, encoded: Encoded) -> Tensor:
         """The sum over nodes, or their mean: noise takes the place of a node, so all count."""
@@ -316,16 +337,16 @@ class VGIB(Bottleneck):
         if self.prior == "graph":
             return graph_statistics(h, graphs, self.std_floor, total)
         if self.training:
-            self._watch(h.detach())
+            self._watch(h.detach(), graphs)
         unseen = torch.isinf(self.population_variance)
         variance = torch.where(unseen, 1.0, self.population_variance)
         std = variance.clamp(min=self.std_floor**2).sqrt()
         return self.population_mean.unsqueeze(0), std.unsqueeze(0)
 
     @torch.no_grad()
-    def _watch(self, h: Tensor) -> None:
+    def _watch(self, h: Tensor, graphs: Segments) -> None:
         """Moves the population's moments towards this batch's."""
-        variance, mean = torch.var_mean(h, dim=0, correction=0)
+        variance, mean = graphs.overall_var_mean(h)
         if torch.isinf(self.population_variance).any():
             self.population_mean.copy_(mean)
             self.population_variance.copy_(variance)

@@ -16,6 +16,7 @@ from torch import Tensor
 from vgib.config import Architecture, Training
 from vgib.data import catalog
 from vgib.data.packed import PackedGraphs
+from vgib.data.quotient import quotient_if_worthwhile
 from vgib.data.splits import Split, stratified_folds
 from vgib.labels import as_targets, task_of
 from vgib.nn.bottleneck import PredictFrom
@@ -51,20 +52,30 @@ def run(
     """
     clock = Clock()
     graphs = catalog.load(job.dataset, mirror=mirror, cache=cache, progress=False)
-    return run_fold(job, graphs, clock)
+    return run_fold(job, graphs, clock, quotients=catalog.cache_folder(cache))
 
 
 def run_fold(
-    job: ClassificationJob, graphs: PackedGraphs, clock: "Clock | None" = None
+    job: ClassificationJob,
+    graphs: PackedGraphs,
+    clock: "Clock | None" = None,
+    *,
+    quotients: Path | None = None,
 ) -> Finished:
-    """Likewise, on graphs that are at hand."""
+    """Likewise, on graphs that are at hand.
+
+    With a cache folder for ``quotients``, nodes that no layer can tell apart are computed once,
+    where this saves much: the same training, faster.
+    """
     clock = clock or Clock()
     task, classes = task_of(graphs, "classification")
     assert classes is not None
     graphs = as_targets(graphs, task, classes)
     split = fold_of(graphs, job)
-    held_out = graphs[split.val]
     net = network(job, graphs, len(classes))
+    if quotients is not None and net.bottleneck.takes_quotients:
+        graphs = quotient_if_worthwhile(graphs, quotients)
+    held_out = graphs[split.val]
     views = Views(net, held_out, VIEWS.get(job.module, ()))
     history = train(
         net,
@@ -135,7 +146,7 @@ def judge(net: SubgraphNet, graphs: PackedGraphs) -> dict[str, Any]:
     return {
         "accuracy": float((logits.argmax(1) == graphs.y).double().mean()),
         "kept_share": mean_kept_share(scores, graphs),
-        "score_spread": float(scores.double().std(correction=0)),
+        "score_spread": float(scores.repeat_interleave(graphs.counts).double().std(correction=0)),
         "graphs": len(graphs),
     }
 
@@ -143,9 +154,9 @@ def judge(net: SubgraphNet, graphs: PackedGraphs) -> dict[str, Any]:
 def mean_kept_share(scores: Tensor, graphs: PackedGraphs) -> float:
     """The share of its nodes that score at least one half, averaged over the graphs."""
     graph = torch.repeat_interleave(graphs.sizes)
-    kept = torch.zeros(len(graphs), dtype=torch.float64)
-    kept.index_add_(0, graph, (scores >= 0.5).double())
-    return float((kept / graphs.sizes.clamp(min=1)).mean())
+    sizes = torch.bincount(graph, graphs.counts, minlength=len(graphs))
+    kept = torch.bincount(graph, graphs.counts * (scores >= 0.5), minlength=len(graphs))
+    return float((kept.double() / sizes.clamp(min=1)).mean())
 
 
 def collapse(kept_share: float) -> str | None:

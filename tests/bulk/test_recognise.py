@@ -1,6 +1,7 @@
 """A chunk of molecules in, two tables out, the same as the estimator gives one by one."""
 
 import pickle
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -9,7 +10,7 @@ import pytest
 from rdkit import Chem
 from tests.bulk.conftest import SMILES
 
-from vgib.bulk.recognise import Recognise
+from vgib.bulk.recognise import Recognise, Recognised
 from vgib.bulk.schema import ABOUT, REJECTED
 from vgib.chem.properties import qed
 from vgib.data.records import MOLBLOCK
@@ -153,3 +154,30 @@ def test_several_values_are_lists(tmp_path: Path) -> None:
     found = Recognise(trained.save(tmp_path / "two"))(chunk_of(["CCO"])).results.to_pylist()[0]
     assert found["prediction"] == pytest.approx(trained.predict(["CCO"])[0].tolist())
     assert found["spread"] is None
+
+
+@dataclass(frozen=True)
+class Fragile(Recognise):
+    """Work that fails on any chunk with a certain molecule in it."""
+
+    error: type[Exception] = RuntimeError
+
+    def _recognised(self, chunk: pa.Table) -> Recognised:
+        if "CCN" in chunk["smiles"].to_pylist():
+            raise self.error("out of patience")
+        return super()._recognised(chunk)
+
+
+def test_a_molecule_on_which_the_program_fails_costs_itself(model: Path) -> None:
+    chunk = chunk_of([*SMILES[:5], "CCN", *SMILES[5:9]], mass=["1"] * 10)
+    found = Fragile(model)(chunk)
+    assert found.results["line"].to_pylist() == [1, 2, 3, 4, 5, 7, 8, 9, 10]
+    assert found.results.schema == Recognise(model)(chunk).results.schema
+    (refused,) = found.rejected.to_pylist()
+    assert (refused["line"], refused["text"]) == (6, "CCN")
+    assert refused["reason"].endswith("failed on this molecule (RuntimeError: out of patience)")
+
+
+def test_a_wrong_request_is_not_blamed_on_molecules(model: Path) -> None:
+    with pytest.raises(InputError, match="out of patience"):
+        Fragile(model, error=InputError)(chunk_of(["CCO", "CCN"]))

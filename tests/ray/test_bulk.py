@@ -35,18 +35,16 @@ def work(tmp_path_factory: pytest.TempPathFactory) -> Recognise:
 
 
 @dataclass(frozen=True)
-class Deadly:
+class Deadly(Recognise):
     """Work with two molecules in it that no program survives: one raises, one kills."""
 
-    work: Recognise
-
-    def __call__(self, chunk: pa.Table) -> Recognised:
+    def _recognised(self, chunk: pa.Table) -> Recognised:
         for name in chunk["id"].to_pylist():
             if name == "raises":
                 raise RuntimeError("out of patience")
             if name == "kills":
                 os.kill(os.getpid(), signal.SIGKILL)
-        return self.work(chunk)
+        return super()._recognised(chunk)
 
 
 def rows(out: Path, kind: str = "results") -> list[dict[str, Any]]:
@@ -193,7 +191,7 @@ def test_what_takes_workers_down_costs_its_part_and_what_raises_itself(
     texts[3], texts[20] = "CCO raises", "CCN kills"
     source, out = tmp_path / "in.smi", tmp_path / "out"
     source.write_text("\n".join(texts))
-    manifest = run_parts(source, Deadly(work), out, "s", SMALL)
+    manifest = run_parts(source, Deadly(work.model), out, "s", SMALL)
     assert manifest.lost == ["00000-000002"] and not manifest.complete
     assert (manifest.recognised, manifest.rejected) == (15, 1)
     (refused,) = rows(out, "rejected")

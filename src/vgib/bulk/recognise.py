@@ -27,7 +27,7 @@ from vgib.data.molecules import packed
 from vgib.data.packed import PackedGraphs
 from vgib.data.records import MOLBLOCK
 from vgib.ensemble import members, outputs, stability
-from vgib.errors import InputError, unknown_name
+from vgib.errors import InputError, VgibError, unknown_name
 from vgib.estimator import SubgraphRecognizer
 from vgib.guided import guided_subgraphs
 from vgib.recognition import Rule, Subgraph, find_subgraphs
@@ -121,11 +121,35 @@ class Recognise:
         assert self.models
 
     def __call__(self, chunk: pa.Table) -> Recognised:
-        """Recognises what can be read, and says of the rest why it cannot."""
+        """Recognises what can be read, and says of the rest why it cannot.
+
+        When the program itself fails on a chunk, its halves are tried, down to the molecule that is
+        to blame: that one is refused with the error.
+
+        Raises:
+            VgibError: what was asked for is wrong, whatever the molecule.
+        """
+        try:
+            return self._recognised(chunk)
+        except VgibError:
+            raise
+        except Exception as error:
+            if len(chunk) < 2:
+                return self._failed(chunk, error)
+            half = len(chunk) // 2
+            halves = self(chunk[:half]), self(chunk[half:])
+            return Recognised(*map(pa.concat_tables, zip(*halves, strict=True)))
+
+    def _recognised(self, chunk: pa.Table) -> Recognised:
         sound = _sound(chunk)
         readings = read(_structures(sound), self._reading(sound))
         kept = sound.take(pa.array(readings.kept, type=pa.int64()))
         return Recognised(self._results(kept, readings), _rejected(chunk, sound, readings))
+
+    def _failed(self, chunk: pa.Table, error: Exception) -> Recognised:
+        reason = f"the program failed on this molecule ({type(error).__name__}: {error})"
+        nothing = self.schema(_carried(chunk)).empty_table()
+        return Recognised(nothing, _refusals(chunk, [reason] * len(chunk)))
 
     def _reading(self, chunk: pa.Table) -> Reading:
         assert self.card.features is not None
@@ -139,8 +163,7 @@ class Recognise:
         return results_schema(self.card.task, self.card.outputs, carried)
 
     def _results(self, kept: pa.Table, readings: Readings) -> pa.Table:
-        names = {LINE, ID, SMILES, MOLBLOCK, PROBLEM}
-        carried = [field for field in kept.schema if field.name not in names]
+        carried = _carried(kept)
         schema = self.schema(carried)
         if not len(kept):
             return schema.empty_table()
@@ -237,6 +260,12 @@ def _sound(chunk: pa.Table) -> pa.Table:
     if PROBLEM not in chunk.column_names:
         return chunk
     return chunk.filter(pc.is_null(chunk[PROBLEM]))
+
+
+def _carried(chunk: pa.Table) -> list[pa.Field]:
+    """The columns that go through to the results as they are."""
+    names = {LINE, ID, SMILES, MOLBLOCK, PROBLEM}
+    return [field for field in chunk.schema if field.name not in names]
 
 
 def _structures(chunk: pa.Table) -> list[str]:

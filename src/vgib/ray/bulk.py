@@ -22,7 +22,6 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from vgib.bulk.recognise import Recognised
-from vgib.bulk.schema import LINE, SMILES
 from vgib.data.files import replacing
 from vgib.ray.cluster import connected
 from vgib.ray.manifest import File, Manifest, begin, by_kind
@@ -155,7 +154,7 @@ class _Writer:
         return row_of(number, part, b"", share, counts)
 
     def _written(self, name: str, chunks: list[pa.Table]) -> Row:
-        done = [_careful(self.work, chunk) for chunk in chunks]
+        done = [self.work(chunk) for chunk in chunks]
         results = pa.concat_tables([found.results for found in done])
         rejected = pa.concat_tables([found.rejected for found in done])
         counts = {
@@ -167,22 +166,6 @@ class _Writer:
         told = {**(results.schema.metadata or {}), COUNTS: json.dumps(counts)}
         _write(results_file(self.out, name), results.replace_schema_metadata(told))
         return {**counts, "reused": False}
-
-
-def _careful(work: Work, chunk: pa.Table) -> Recognised:
-    """The work on a chunk; when it fails, on its halves, down to the record that is to blame."""
-    try:
-        return work(chunk)
-    except Exception as error:
-        if len(chunk) > 1:
-            half = len(chunk) // 2
-            one, other = _careful(work, chunk[:half]), _careful(work, chunk[half:])
-            return Recognised(*map(pa.concat_tables, zip(one, other, strict=True)))
-        empty = work(chunk[:0])
-        text = chunk[SMILES] if SMILES in chunk.column_names else pa.nulls(1, pa.string())
-        reason = f"the program failed on this molecule ({type(error).__name__}: {error})"
-        told = {LINE: chunk[LINE], "id": chunk["id"], "text": text, "reason": [reason]}
-        return empty._replace(rejected=pa.table(told, schema=empty.rejected.schema))
 
 
 @dataclass

@@ -142,6 +142,22 @@ def test_a_guided_choice_is_also_compared_with_all_that_was_offered(
     assert rows["vgib-recommended"] == "0.220 ± 0.10 at 50% (0.32)"
 
 
+def test_a_guided_choice_is_also_compared_with_parts_of_exactly_its_size(
+    made: Recipe, records: Records, write: Write, invented: Invented
+) -> None:
+    write("vgib-paper", 290, 290, 290)
+    write("vgib-recommended", 220, 220, 220)
+    cell = cell_of(made, records, "vgib-recommended")
+    assert cell.gap_closed_at_own_size("half") is None  # records from before it was written down
+    for result in cell.results:
+        each = np.array(result["half"]["each"])
+        result["half"] |= {"each_same_random": each + 30, "each_same_best": each - 20}
+    same = cell.gap_closed_at_own_size("half")
+    assert same is not None and same.mean == pytest.approx(0.6)
+    rows = {row[0]: row[1:] for row in interpretation.offered_rows([cell], "half")}
+    assert rows["vgib-recommended, exactly as many atoms"] == ("60 % [60, 60]",)
+
+
 def test_a_share_is_told_in_per_cent() -> None:
     assert percent(Difference(0.791, 0.7, 0.88, 900)) == "79 % [70, 88]"
     assert percent(Difference(float("nan"), 0, 0, 1)) == "..."

@@ -50,6 +50,18 @@ def test_controls_are_the_mean_and_the_least_of_the_parts_of_a_size(atlas: Atlas
         assert found.best[number] == pytest.approx(min(near))
 
 
+def test_controls_can_be_of_exactly_a_size(atlas: Atlas) -> None:
+    found = atlas.controls([7, 4], within=0)
+    for number, (smiles, size) in enumerate([(ASPIRIN, 7), (PARACETAMOL, 4)]):
+        parts = all_parts(smiles)
+        nearest = min(abs(len(nodes) - size) for nodes in parts)
+        same = [d for nodes, d in parts.items() if abs(len(nodes) - size) == nearest]
+        assert found.random[number] == pytest.approx(np.mean(same))
+        assert found.best[number] == pytest.approx(min(same))
+    near = atlas.controls([7, 4])
+    assert (found.best >= near.best).all() and (found.random != near.random).any()
+
+
 def test_where_no_part_is_so_near_the_nearest_size_counts() -> None:
     found = Atlas(get("qed"), ["c1ccccc1"]).controls([2])
     assert found.random[0] == found.best[0] == 0  # the ring itself

@@ -38,6 +38,10 @@ def test_every_row_gives_a_full_result(drugs: Parts, method: str) -> None:
         assert 0 < told["kept_share"] <= 1 and told["valid_share"] == 1 and told["not_judged"] == 0
         assert len(told["each"]) == len(told["each_random"]) == len(told["each_best"]) == 8
         assert np.mean(told["each"]) == pytest.approx(1000 * told["divergence"], abs=1)
+        # The best of a size is no better than the best of it and its neighbours.
+        assert (np.array(told["each_same_best"]) >= told["each_best"]).all()
+        if part != "paper":  # which cuts rings
+            assert (np.array(told["each_same_best"]) <= told["each"]).all()
     assert 0 <= result["paper"]["connected_share"] <= 1
     assert set(done.seconds) == {"job", "training", "epoch", "cpu"}
 

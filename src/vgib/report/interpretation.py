@@ -122,6 +122,17 @@ class Cell:
         ]
         return resampled_interval(groups, gap_share)
 
+    def gap_closed_at_own_size(self, part: str) -> Difference | None:
+        """Likewise, among the parts of exactly as many atoms as were taken; None in old records.
+
+        :meth:`gap_closed` allows the best part one atom more than the method took, which is up to
+        two more than a guided choice was offered: no choice then closes the whole gap.
+        """
+        names = ("each", "each_same_random", "each_same_best")
+        if not all(name in result[part] for result in self.results for name in names):
+            return None
+        return resampled_interval(self.groups(part, *names), gap_share)
+
     def up_to_half(self) -> tuple[float, float, float]:
         """Divergence, spread and kept share at the largest size that keeps at most half."""
         kept, own = self.curve("kept_share"), self.curve("divergence")
@@ -218,20 +229,22 @@ def gap_table(found: Sequence[Cell], version: str, part: str, where: str) -> Tex
 
 
 def offered_rows(found: Sequence[Cell], part: str) -> list[tuple[str, ...]]:
-    """Guided methods once more, among all parts that were offered to them."""
+    """Guided methods once more, among parts of exactly their size, and all that were offered."""
     names = list(dict.fromkeys(cell.target for cell in found))
     rows: dict[str, dict[str, str]] = {}
     for cell in found:
+        if cell.rule != "guided" or not cell.records:
+            continue
         nearest = (c for c in found if c.target == cell.target and c.method == NEAREST)
         other = next(nearest, None)
-        if cell.rule == "guided" and cell.records and other and other.records:
-            rows.setdefault(cell.method, {})[cell.target] = percent(
-                cell.gap_closed_among(other, part)
-            ) + _seeds_text(cell)
-    return [
-        (f"{method}, one atom more allowed", *(texts.get(name, "...") for name in names))
-        for method, texts in rows.items()
-    ]
+        if (same := cell.gap_closed_at_own_size(part)) is not None:
+            title = f"{cell.method}, exactly as many atoms"
+            rows.setdefault(title, {})[cell.target] = percent(same) + _seeds_text(cell)
+        if other and other.records:
+            title = f"{cell.method}, one atom more allowed"
+            among = percent(cell.gap_closed_among(other, part))
+            rows.setdefault(title, {})[cell.target] = among + _seeds_text(cell)
+    return [(title, *(texts.get(name, "...") for name in names)) for title, texts in rows.items()]
 
 
 def by_property(

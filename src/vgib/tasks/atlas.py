@@ -109,19 +109,20 @@ class Atlas:
         atoms = np.array([mol.GetNumAtoms() for mol in self.mols])
         return Judged(divergence, np.array([len(nodes) for nodes in chosen]) / atoms, is_valid)
 
-    def controls(self, sizes: Sequence[int]) -> Controls:
+    def controls(self, sizes: Sequence[int], within: int = 1) -> Controls:
         r"""The mean and the least divergence of the parts within one atom of a size.
 
         .. math:: R_i = \operatorname{mean}_{S \in \mathcal C_i} d(S), \quad
                   B_i = \min_{S \in \mathcal C_i} d(S), \quad
                   \mathcal C_i = \{S : \bigl||S| - k_i\bigr| \le 1\}
 
-        Where no part is so near, those of the nearest size.
+        Where no part is so near, those of the nearest size. ``within`` stands in the place of the
+        one atom; with 0 it is exactly the size.
         """
         random, best = np.full((2, len(self.parts)), np.nan)
         for number, (wanted, own) in enumerate(zip(sizes, self._sizes, strict=True)):
             far = np.abs(own - wanted)
-            near = self._values[number][far <= max(1, int(far.min()))]
+            near = self._values[number][far <= max(within, int(far.min()))]
             near = near[np.isfinite(near)]
             if len(near):
                 random[number], best[number] = near.mean(), near.min()

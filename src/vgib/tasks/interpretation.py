@@ -88,7 +88,7 @@ def by_the_papers_rule(
     grown = averaged(
         atlas, graphs, [select.random_connected(graphs, after, rng) for _ in range(DRAWS)]
     )
-    found = Found(atlas.judge(nodes_of(repaired, graphs)), atlas.controls(after.tolist()))
+    found = Found.of(atlas, nodes_of(repaired, graphs))
     return {
         **found.with_each(),
         "connected_share": float((before == after).mean()),
@@ -105,11 +105,19 @@ class Found:
 
     Attributes:
         own: The parts.
-        near: All ring-intact parts of the same size.
+        near: All ring-intact parts of the same size, give or take an atom.
+        same: Those of exactly the same size.
     """
 
     own: Judged
     near: Controls
+    same: Controls
+
+    @classmethod
+    def of(cls, atlas: Atlas, nodes: list[Nodes]) -> "Found":
+        """Parts that are at hand."""
+        sizes = [len(part) for part in nodes]
+        return cls(atlas.judge(nodes), atlas.controls(sizes), atlas.controls(sizes, within=0))
 
     @classmethod
     def by(
@@ -122,8 +130,7 @@ class Found:
     ) -> "Found":
         """The best connected part that cuts no ring."""
         found = model.subgraphs(graphs, keep_ratio=keep, rule=job.rule)
-        nodes = [ranked[0].nodes for ranked in found]
-        return cls(atlas.judge(nodes), atlas.controls([len(part) for part in nodes]))
+        return cls.of(atlas, [ranked[0].nodes for ranked in found])
 
     def told(self) -> dict[str, Any]:
         """Means, spreads and counts."""
@@ -140,7 +147,11 @@ class Found:
 
     def with_each(self) -> dict[str, Any]:
         """Likewise, with the numbers of each molecule, which intervals are made of."""
-        return self.told() | each(self.own.divergence, self.near.random, self.near.best)
+        found = self.told() | each(self.own.divergence, self.near.random, self.near.best)
+        return found | {
+            "each_same_random": thousandths(self.same.random),
+            "each_same_best": thousandths(self.same.best),
+        }
 
 
 def against_size(

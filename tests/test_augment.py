@@ -67,6 +67,15 @@ def test_fragments_without_a_label_are_left_out_and_counted(
     assert with_fragments(drugs, lambda s: [float("nan")] * len(s), seed=0) is drugs
 
 
+def test_fragments_can_take_the_place_of_the_molecules(drugs: PackedGraphs) -> None:
+    both = with_fragments(drugs, qed, seed=0, per_molecule=2, shares=(0.2, 0.8))
+    alone = with_fragments(drugs, qed, seed=0, per_molecule=2, shares=(0.2, 0.8), whole=False)
+    assert both.ids is not None and alone.ids == both.ids[len(drugs) :]
+    assert alone.y is not None and np.allclose(alone.y.numpy(), qed(alone.ids), atol=1e-6)
+    with pytest.raises(InputError, match="no fragment has a label"):
+        with_fragments(drugs, lambda s: [float("nan")] * len(s), seed=0, whole=False)
+
+
 def test_classes_stay_classes() -> None:
     graphs = from_smiles(DRUGS, np.arange(len(DRUGS)) % 2).graphs
     more = with_fragments(graphs, lambda s: np.array([len(t) > 15 for t in s]), seed=0)

@@ -28,6 +28,7 @@ def with_fragments(
     seed: int,
     per_molecule: int = 1,
     shares: tuple[float, float] = (0.2, 0.9),
+    whole: bool = True,
 ) -> PackedGraphs:
     r"""The molecules, then ``per_molecule`` random fragments of each, with their own labels.
 
@@ -48,6 +49,10 @@ def with_fragments(
         seed: Of the draw.
         per_molecule: Fragments of each molecule.
         shares: The least and the largest share of the atoms.
+        whole: Whether the molecules themselves stay. A learned oracle may know some of them by
+            heart and say more of them than of molecules that are new to it. Fragments are new to
+            it, so that from them alone a model learns what the oracle says of new molecules;
+            ``shares`` should then reach 1.
     """
     if atom_features(graphs) is None or graphs.y is None:
         raise InputError("only molecules with labels can be completed by fragments")
@@ -59,13 +64,15 @@ def with_fragments(
     if len(known) < len(smiles):
         lost = len(smiles) - len(known)
         log.warning("%d of %d fragments have no label and are left out", lost, len(smiles))
-    if not len(known):
+    if not len(known) and whole:
         return graphs
+    if not len(known):
+        raise InputError("no fragment has a label, so that there is nothing to train on")
     labels = values[known].astype(graphs.y.numpy().dtype)
     parts = from_smiles(
         [smiles[i] for i in known], labels, features=atom_features(graphs) or "rich", workers=1
     )
-    return PackedGraphs.concat([graphs, parts.graphs])
+    return PackedGraphs.concat([graphs, parts.graphs]) if whole else parts.graphs
 
 
 def random_fragments(

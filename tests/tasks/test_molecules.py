@@ -84,6 +84,23 @@ def test_fragments_are_added_to_training_and_validation_only(drugs: Parts) -> No
     assert with_labelled_fragments(job(), drugs) is drugs
 
 
+def test_a_job_can_train_on_fragments_alone_and_says_how_large_they_are(drugs: Parts) -> None:
+    asked = job(fragments=2, whole=False, fragment_shares=[0.4, 0.6])
+    alone = with_labelled_fragments(asked, drugs)
+    assert len(alone.train) == 2 * len(drugs.train) and len(alone.val) == 2 * len(drugs.val)
+    assert drugs.train.ids is not None and alone.train.ids is not None
+    assert not set(drugs.train.ids) & set(alone.train.ids)
+    shares = alone.train.sizes.numpy() / drugs.train.sizes.numpy().repeat(2)
+    assert 0.45 < np.median(shares) < 0.55
+    assert alone.test is drugs.test
+
+
+def test_what_is_added_to_jobs_leaves_the_keys_of_old_records_alone() -> None:
+    old = job("att05")
+    assert old.digest() == job("att05", whole=True, fragment_shares=[0.2, 0.9]).digest()
+    assert old.digest() != job("att05", fragments=1, whole=False).digest()
+
+
 def test_the_error_stands_beside_that_of_the_mean(drugs: Parts) -> None:
     model = model_of(job(epochs=1)).fit(drugs.train, val=drugs.val)
     found = prediction_error(model, drugs)

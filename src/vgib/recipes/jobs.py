@@ -88,6 +88,12 @@ class MoleculeJob(Job):
     fragments: int = Field(
         0, ge=0, description="Random fragments of each training molecule that are trained on too."
     )
+    fragment_shares: tuple[float, float] = Field(
+        (0.2, 0.9), description="The least and the largest share of the atoms of a fragment."
+    )
+    whole: bool = Field(
+        True, description="Train on the molecules beside their fragments, not on fragments alone."
+    )
     split: Literal["random", "file"] = Field("random", description="85/5/10, shuffled or not.")
     molecules: int | None = Field(
         None, ge=10, description="Use no more than so many molecules of the list."

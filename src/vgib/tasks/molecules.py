@@ -169,7 +169,14 @@ def with_labelled_fragments(job: MoleculeJob, parts: Parts) -> Parts:
     oracle = oracle_of(job.property)
 
     def more(graphs: PackedGraphs, seed: int) -> PackedGraphs:
-        return with_fragments(graphs, oracle, seed=seed, per_molecule=job.fragments)
+        return with_fragments(
+            graphs,
+            oracle,
+            seed=seed,
+            per_molecule=job.fragments,
+            shares=job.fragment_shares,
+            whole=job.whole,
+        )
 
     return replace(parts, train=more(parts.train, job.seed), val=more(parts.val, job.seed + 1))
 

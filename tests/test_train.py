@@ -29,7 +29,16 @@ from vgib.data.synthetic import generate_ba2motifs
 from vgib.errors import FileFormatError, InputError
 from vgib.nn.bottleneck import bottlenecks
 from vgib.nn.net import SubgraphNet, build
-from vgib.train import DivergedError, History, Level, predict, seeded, train, validation_loss
+from vgib.train import (
+    DivergedError,
+    History,
+    Level,
+    predict,
+    restore,
+    seeded,
+    train,
+    validation_loss,
+)
 
 GRAPHS = generate_ba2motifs(60)
 VALIDATION = generate_ba2motifs(20, seed=1)
@@ -44,6 +53,7 @@ CASES: dict[str, dict[str, Any]] = {
     "attention": {"bottleneck": "attention"},
     "gin": {"encoder": "gin"},
     "dropout": {"bottleneck": "none", "dropout": 0.5},
+    "mean": {"average": 0.5},
 }
 
 
@@ -96,6 +106,29 @@ def test_the_loss_falls_and_the_motifs_are_told_apart() -> None:
     assert (output.argmax(1) == VALIDATION.y).float().mean() >= 0.8
     assert scores.shape == (VALIDATION.num_nodes,)
     assert not net.training
+
+
+@pytest.mark.parametrize("val", [VALIDATION, None], ids=["selected", "last"])
+def test_a_running_mean_of_the_weights_is_what_is_judged_and_kept(
+    val: PackedGraphs | None, tmp_path: Path
+) -> None:
+    seen: list[dict[str, Tensor]] = []
+    plain, net = make_net(), make_net()
+    one = Training(epochs=3, batch_size=20, lr=1e-2)
+    train(plain, GRAPHS, settings=one, on_epoch=lambda _: seen.append(weights_of(plain)))
+    averaged = one.model_copy(update={"average": 0.5})
+    path = tmp_path / "mean"
+    history = train(net, GRAPHS, val=val, settings=averaged, checkpoint=path)
+    best = history.best_epoch if val is not None else 2
+    expected = weights_of(net)
+    for name, parameter in net.named_parameters():
+        mean = seen[0][name]
+        for later in seen[1 : best + 1]:
+            mean = (mean + later[name]) / 2
+        assert torch.allclose(parameter, mean, atol=1e-6), name
+    again = make_net()
+    restore(again, path)
+    assert_same_weights(weights_of(again), expected)
 
 
 @pytest.mark.parametrize("case", CASES)
@@ -353,6 +386,7 @@ def test_a_validation_loss_that_is_no_number_ends_the_run() -> None:
 
 def run(case: str, path: Path | None = None, settings: Training = SHORT) -> tuple[Any, History]:
     net = make_net(case)
+    settings = settings.model_copy(update={"average": CASES[case].get("average")})
     history = train(
         net, GRAPHS, val=VALIDATION, settings=settings, checkpoint=path, checkpoint_seconds=0
     )

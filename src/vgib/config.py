@@ -69,6 +69,9 @@ class Training(Settings):
     )
     inner_lr: float = Field(1e-3, gt=0, description="Learning rate of the inner level (GIB).")
     clip: float | None = Field(None, gt=0, description="Largest norm of the gradient.")
+    average: float | None = Field(
+        None, gt=0, lt=1, description="Keep a running mean of the weights, with this decay."
+    )
     seed: int = Field(0, ge=0, description="Seed of weights, order, noise and dropout.")
     threads: int = Field(1, ge=1, description="Torch threads; small models are faster with one.")
 

@@ -111,8 +111,10 @@ def train(
                 if on_step is not None:
                     on_step(terms)
             record = team.mean({name: float(total) / own for name, total in sums.items()}, own)
+            outer.update_mean(settings.average)
             if val is not None:
-                loss = validation_loss(net, val, device=device)
+                with outer.mean_shown():
+                    loss = validation_loss(net, val, device=device)
                 record |= team.mean({"val_loss": loss}, len(val))
             if not all(isfinite(value) for value in record.values()):
                 raise DivergedError(
@@ -125,7 +127,8 @@ def train(
                 state.save(checkpoint)
                 written = monotonic()
             if on_epoch is not None:
-                on_epoch(state.history.epochs[-1])
+                with outer.mean_shown():
+                    on_epoch(state.history.epochs[-1])
         if checkpoint is not None:
             state.save(checkpoint)
     state.restore_selected()
@@ -234,6 +237,7 @@ class Level:
         self.team = team
         vector = [self.parameters.vector]
         self.adam = torch.optim.Adam(vector, lr=lr, weight_decay=decay, fused=True)
+        self.mean: Tensor | None = None
 
     def step(self, loss: Tensor, graphs: int, clip: float | None = None) -> None:
         """Moves the parameters down the gradient of the loss, a mean over so many graphs."""
@@ -243,6 +247,30 @@ class Level:
         if clip is not None:
             nn.utils.clip_grad_norm_(self.parameters.vector, clip)
         self.adam.step()
+
+    @torch.no_grad()
+    def update_mean(self, decay: float | None) -> None:
+        """Moves the running mean of the parameters, when one is kept, towards what they are now."""
+        if decay is None:
+            return
+        now = self.parameters.vector.detach()
+        self.mean = now.clone() if self.mean is None else self.mean.lerp_(now, 1 - decay)
+
+    @contextmanager
+    def mean_shown(self) -> Iterator[None]:
+        """The running mean, when one is kept, in the place of the parameters for a while."""
+        self._exchange()
+        try:
+            yield
+        finally:
+            self._exchange()
+
+    @torch.no_grad()
+    def _exchange(self) -> None:
+        if self.mean is not None:
+            now = self.parameters.vector.detach().clone()
+            self.parameters.vector.copy_(self.mean)
+            self.mean = now
 
     def set_rate(self, settings: Training, epoch: int) -> None:
         """The learning rate of this epoch: halved now and then, or falling along a cosine."""
@@ -289,7 +317,9 @@ class _State:
         if loss is not None and loss < self.history.best_loss:
             self.history.best_loss, self.history.best_epoch = loss, epoch
             if self.settings.select == "best":
-                self.best = {k: v.detach().clone() for k, v in self.net.state_dict().items()}
+                with self.outer.mean_shown():
+                    weights = self.net.state_dict().items()
+                    self.best = {name: value.detach().clone() for name, value in weights}
 
     def is_done(self) -> bool:
         """Whether the validation loss has not fallen for too long."""
@@ -298,9 +328,11 @@ class _State:
         return patience is not None and self.history.best_epoch >= 0 and waited >= patience
 
     def restore_selected(self) -> None:
-        """Puts the selected weights into the model."""
+        """Puts the selected weights into the model; for good, so that a mean need not stay."""
         if self.best:
             self.net.load_state_dict(self.best)
+        elif self.outer.mean is not None:
+            self.outer.parameters.vector.data.copy_(self.outer.mean)
 
     def levels(self) -> dict[str, Level]:
         """By name."""
@@ -313,6 +345,9 @@ class _State:
         for name, level in self.levels().items():
             moments = level.adam.state_dict()["state"].get(0, {})
             tensors |= {f"{name}.{k}": v for k, v in moments.items()}
+        if self.outer.mean is not None:
+            with self.outer.mean_shown():
+                tensors |= {f"mean.{k}": v.clone() for k, v in self.net.state_dict().items()}
         tensors["random"] = torch.get_rng_state()
         if torch.cuda.is_available():
             tensors["random_cuda"] = torch.cuda.get_rng_state()
@@ -338,6 +373,9 @@ class _State:
                 f"{str(path)!r} was made with other settings ({changed}); "
                 "use the same ones, or delete it to start again"
             )
+        if mean := _under("mean.", tensors):
+            self.net.load_state_dict(mean)
+            self.outer.mean = self.outer.parameters.vector.detach().clone()
         self.net.load_state_dict(weights)
         self.best = _under("best.", tensors)
         for name, level in self.levels().items():
@@ -354,7 +392,8 @@ class _State:
 def restore(net: SubgraphNet, checkpoint: Path) -> History:
     """Takes the selected weights of a finished training over into a model; gives its history."""
     tensors, about = _read(checkpoint)
-    selected = _under("best.", tensors) or _under("net.", tensors)
+    kinds = (_under(f"{kind}.", tensors) for kind in ("best", "mean", "net"))
+    selected = next(weights for weights in kinds if weights)
     net.load_state_dict(selected)
     net.eval()
     return History(about["epochs"], about["best_epoch"], about["best_loss"])

@@ -231,6 +231,39 @@ def test_the_prediction_comes_from_what_was_asked_for(view: Any, readout: str) -
     assert torch.equal(scores, perturbed.scores)
 
 
+def test_the_average_is_the_mean_of_the_three_predictions() -> None:
+    net = make_net().eval()
+    batch = CLASSES.batch()
+    outputs = {}
+    for view in ("subgraph", "perturbed", "clean", "average"):
+        net.bottleneck.predict_from = view
+        outputs[view], _ = net.predict(batch.x, batch.adj, batch.graphs)
+    average = outputs.pop("average")
+    assert torch.allclose(average, torch.stack(list(outputs.values())).mean(0), atol=1e-6)
+    assert not torch.allclose(average, outputs["clean"])
+
+
+def test_decoupled_only_the_whole_graph_teaches_the_encoder() -> None:
+    given = {"decoupled": True, "subgraph": 1.0, "beta": 0.5}
+    net = make_net(bottleneck_options=given).train()
+    terms = terms_of(net, CLASSES)
+    weights = list(net.encoder.parameters())
+    whole = torch.autograd.grad(terms["clean"], weights, retain_graph=True)
+    total = torch.autograd.grad(net.objective(terms), weights, retain_graph=True)
+    assert all(torch.equal(one, other) for one, other in zip(whole, total, strict=True))
+    assert any(gradient.any() for gradient in whole)
+    for name in ("prediction", "subgraph", "compression"):
+        (gate,) = torch.autograd.grad(
+            terms[name], net.bottleneck.gate.mlp[0].weight, retain_graph=True
+        )
+        assert gate.any(), name
+
+
+def test_decoupled_without_a_loss_on_the_whole_graph_is_refused() -> None:
+    with pytest.raises(InputError, match="needs clean > 0"):
+        VGIB(8, decoupled=True, clean=0.0)
+
+
 def test_dropout_acts_in_training_only() -> None:
     net = make_net("none", dropout=0.5)
     theirs = PygBatch.from_data_list(random_data())

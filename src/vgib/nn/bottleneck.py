@@ -1,7 +1,7 @@
 """The contract of every bottleneck: node representations in, a perturbed graph and scores out."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Literal
 
@@ -11,7 +11,7 @@ from torch import Tensor, nn
 from vgib.nn.sparse import Adjacency, Segments
 from vgib.registry import Registry
 
-PredictFrom = Literal["perturbed", "subgraph", "clean"]
+PredictFrom = Literal["perturbed", "subgraph", "clean", "average"]
 Readout = Literal["sum", "mean"]
 
 
@@ -49,6 +49,11 @@ class Encoded:
     def whole(self) -> Tensor:
         """The readout of the last layer's nodes, ``[num_graphs, channels]``."""
         return self.total if self.readout == "sum" else self.graphs.divide(self.total)
+
+    def detached(self) -> "Encoded":
+        """The same, through which no gradient reaches the encoder."""
+        states = tuple(state.detach() for state in self.states)
+        return replace(self, x=self.x.detach(), states=states)
 
     def pool(self, z: Tensor, weight: Tensor | None = None) -> Tensor:
         """The readout of the (weighted) nodes, ``[num_nodes, c] -> [num_graphs, c]``."""
@@ -90,12 +95,14 @@ class Bottleneck(nn.Module):
     ``subgraph`` that of the kept nodes alone; the bottleneck adds terms of its own. A term of
     weight zero is not computed. In training mode ``forward`` may be random; in evaluation mode it
     must not be. One that treats equal nodes alike, or sees to it that each draws on its own
-    (``graphs.copies``), ``takes_quotients``: see :mod:`vgib.data.quotient`.
+    (``graphs.copies``), ``takes_quotients``: see :mod:`vgib.data.quotient`. One that is
+    ``decoupled`` leaves the encoder to the loss on the whole graph.
     """
 
     predict_from: PredictFrom = "perturbed"
     inner_steps: int = 0
     takes_quotients: bool = False
+    decoupled: bool = False
 
     def __init__(self) -> None:
         super().__init__()

@@ -13,6 +13,10 @@ from vgib.nn.sparse import Adjacency, Segments
 
 Task = Literal["regression", "classification"]
 
+VIEWS = ("subgraph", "perturbed", "clean")
+"""Three ways to read a graph at test time: its kept nodes, the perturbed graph that is expected,
+the whole."""
+
 
 class SubgraphNet(nn.Module):
     r"""Encode the graph, score each node, perturb the badly scored ones, read out, predict.
@@ -83,7 +87,7 @@ class SubgraphNet(nn.Module):
 
     def perturb(self, encoded: Encoded) -> Perturbed:
         """The bottleneck; where it weights the messages, the graph is encoded again with them."""
-        perturbed: Perturbed = self.bottleneck(encoded)
+        perturbed: Perturbed = self.bottleneck(self._as_seen(encoded))
         if perturbed.attention is not None:
             weighted = encoded.adj.with_ends(perturbed.attention)
             perturbed.graph = encoded.pool(self.encoder.states(encoded.x, weighted)[-1])
@@ -104,7 +108,8 @@ class SubgraphNet(nn.Module):
             hard = hard_keep(perturbed.scores, encoded.graphs).to(perturbed.scores)
             # Straight through: the selection forward, the probability's gradient backward.
             keep = hard + perturbed.scores - perturbed.scores.detach()
-            views["subgraph"] = encoded.pool(encoded.h, keep)
+            seen = self._as_seen(encoded)
+            views["subgraph"] = seen.pool(seen.h, keep)
         outputs = self.head(torch.cat(list(views.values())))
         losses = self.losses(outputs, torch.cat([y] * len(views))).view(len(views), -1).mean(1)
         return dict(zip(views, losses.unbind(), strict=True)) | perturbed.terms
@@ -132,11 +137,21 @@ class SubgraphNet(nn.Module):
         """The raw output (``[num_graphs, outputs]``) and the node scores (``[num_nodes]``)."""
         encoded = self.encode(x, adj, graphs)
         perturbed = self.perturb(encoded)
-        return self.head(self.represent(encoded, perturbed)), perturbed.scores
+        return self.read(encoded, perturbed), perturbed.scores
 
-    def represent(self, encoded: Encoded, perturbed: Perturbed) -> Tensor:
-        """The graph as the prediction sees it (``bottleneck.predict_from``)."""
-        match self.bottleneck.predict_from:
+    def read(self, encoded: Encoded, perturbed: Perturbed) -> Tensor:
+        """The raw output for the views of the graph that ``bottleneck.predict_from`` names."""
+        name = self.bottleneck.predict_from
+        if name != "average":
+            output: Tensor = self.head(self.view(name, encoded, perturbed))
+            return output
+        views = [self.view(each, encoded, perturbed) for each in VIEWS]
+        mean: Tensor = self.head(torch.stack(views)).mean(0)
+        return mean
+
+    def view(self, name: str, encoded: Encoded, perturbed: Perturbed) -> Tensor:
+        """The graph as the head is to see it, ``[num_graphs, channels]``."""
+        match name:
             case "clean":
                 return encoded.whole
             case "subgraph":
@@ -144,6 +159,10 @@ class SubgraphNet(nn.Module):
                 return encoded.pool(encoded.h, keep)
             case _:
                 return perturbed.graph
+
+    def _as_seen(self, encoded: Encoded) -> Encoded:
+        """What the bottleneck looks at."""
+        return encoded.detached() if self.bottleneck.decoupled else encoded
 
     def rescale(self, output: Tensor) -> Tensor:
         """Regression outputs in the units of the target; class logits as they are."""

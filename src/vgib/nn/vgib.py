@@ -211,8 +211,11 @@ class VGIB(Bottleneck):
         subgraph: Weight of the loss on the kept nodes alone, so that the head has seen what it is
             given at test time.
         connectivity: Weight of the connectivity term; the paper has none, its program has.
+        decoupled: Whether the encoder learns from the whole graph alone (``clean``), and the gate
+            takes its representations as they are. The price of compression is then no reason to
+            represent less.
         predict_from: What is pooled at test time: the kept nodes, the expected perturbed graph, or
-            the whole graph.
+            the whole graph; ``average`` is the mean of these three predictions.
         noise: ``gaussian``, or ``uniform`` as in the authors' program.
         log_term: ``False``: without the logarithm, as in the authors' program.
         square_of_sum: ``False``: sum of squares in the place of :math:`B^2`, likewise.
@@ -233,6 +236,7 @@ class VGIB(Bottleneck):
         clean: float = 1.0,
         subgraph: float = 0.0,
         connectivity: float = 0.0,
+        decoupled: bool = False,
         predict_from: PredictFrom = "subgraph",
         noise: Noise = "gaussian",
         log_term: bool = True,
@@ -256,6 +260,9 @@ class VGIB(Bottleneck):
             "compression": beta,
             "connectivity": connectivity,
         }
+        if decoupled and not clean:
+            raise InputError("decoupled=True needs clean > 0: nothing else trains the encoder")
+        self.decoupled = decoupled
         self.temperature = temperature
         self.prior = prior
         self.predict_from = predict_from

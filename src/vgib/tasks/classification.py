@@ -29,7 +29,7 @@ COLLAPSE_MARGIN = 0.01
 
 VIEWS: dict[str, tuple[PredictFrom, ...]] = {
     "gib": ("subgraph", "perturbed", "clean"),
-    "vgib": ("subgraph", "perturbed", "clean"),
+    "vgib": ("subgraph", "perturbed", "clean", "average"),
 }
 """What can be pooled at test time, for bottlenecks that score nodes before the readout."""
 
@@ -134,6 +134,7 @@ def training(job: ClassificationJob) -> Training:
         batch_size=job.batch_size,
         lr=job.lr,
         halve_at=job.halve_at,
+        average=job.average,
         seed=job.seed + job.fold,
     )
     return found
@@ -195,8 +196,9 @@ class Views:
     """The other predictions that the same training gives, each with its own best epoch.
 
     A gate leaves three ways to read a graph at test time: the kept nodes, the expected perturbed
-    graph, the whole graph. One of them is the job's; the others cost a look at the validation
-    graphs after each epoch, where a training of their own would give the very same weights.
+    graph, the whole graph; and their average. One of them is the job's; the others cost a look at
+    the validation graphs after each epoch, where a training of their own would give the very same
+    weights.
 
     Args:
         net: The network that is trained.
@@ -231,7 +233,7 @@ class Views:
             assert batch.y is not None
             for name in totals:
                 with _predicting_from(self.net, name):
-                    output = self.net.head(self.net.represent(encoded, perturbed))
+                    output = self.net.read(encoded, perturbed)
                 totals[name] += float(self.net.losses(output, batch.y).sum())
         return {name: total / len(self.held_out) for name, total in totals.items()}
 

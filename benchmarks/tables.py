@@ -8,11 +8,11 @@ import re
 from collections.abc import Callable
 from functools import cache, partial
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from vgib.recipes.recipe import recipe
 from vgib.records import Records
-from vgib.report import dynamics, explanation, interpretation, noise, truth
+from vgib.report import classification, dynamics, explanation, interpretation, noise, truth
 from vgib.report.interpretation import Cell
 from vgib.report.tables import TextTable
 
@@ -140,6 +140,44 @@ def ground_truth(measure: str) -> str:
     return _rows(truth.measure_table(found, measure))
 
 
+@cache
+def _classified(name: str) -> list[classification.Cell]:
+    return classification.cells(recipe(name), Records(ROOT / "results" / name))
+
+
+def table4(readout: str) -> str:
+    """One half of Table 4."""
+    return _rows(classification.accuracy_table(_classified("table4"), readout))
+
+
+def table4_summary() -> str:
+    """Each bottleneck against the plain backbone."""
+    found = classification.summaries(_classified("table4"), "none")
+    return _rows(classification.summary_table(found, "none"))
+
+
+def table4_views(name: str, part: Literal["val", "test"]) -> str:
+    """What each setting of a study reaches, by what it predicts from."""
+    return _rows(classification.views_table(_classified(name), part))
+
+
+EPOCHS = ("none", "gib", "vgib", "gsat")
+
+
+def epochs() -> str:
+    """Seconds of an epoch of each bottleneck."""
+    rows = [
+        f"| dataset | encoder | {' | '.join(EPOCHS)} | vgib / none | none, every node | saved |",
+        "| --- | --- |" + " ---: |" * (len(EPOCHS) + 3),
+    ]
+    for name, found in _load("epochs.json")["epochs"].items():
+        dataset, encoder = name.split("/")
+        cells = [f"{found[each]:.3f}" for each in EPOCHS]
+        cells += [f"{found['vgib_over_none']:.2f}", f"{found['none_every_node']:.3f}"]
+        rows.append(f"| {dataset} | {encoder} | {' | '.join(cells)} | {found['saved']:.1f}x |")
+    return "\n".join(rows)
+
+
 def ray() -> str:
     """Hours and costs of large runs, extrapolated from the measured rate of one core."""
     if not (RESULTS / "ray.json").is_file():
@@ -228,6 +266,12 @@ TABLES: dict[str, Callable[[], str]] = {
     "ablation explanation": ablation_explanation,
     "ground truth": partial(ground_truth, "node_auc"),
     "ground truth edges": partial(ground_truth, "edge_auc"),
+    "table4 summary": table4_summary,
+    "table4 sum": partial(table4, "sum"),
+    "table4 mean": partial(table4, "mean"),
+    "table4 study": partial(table4_views, "table4_study", "test"),
+    "table4 gib": partial(table4_views, "table4_gib", "val"),
+    "epochs": epochs,
     "ray": ray,
     "ray measured": ray_measured,
 }
@@ -235,6 +279,7 @@ TABLES: dict[str, Callable[[], str]] = {
 PAGES = {
     "README.md": (
         *("ba2motifs", "speed", "recognize", "table1", "gap", "table2", "table3", "ground truth"),
+        *("table4 summary", "table4 sum", "table4 mean"),
     ),
     "docs/interpretation.md": (
         *("table1", "table1 full", "gap", "gap full", "table2", "figure1", "figure2b", "ablation"),
@@ -243,6 +288,9 @@ PAGES = {
         *("table3", "table3 against", "table3 refined against", "table3 judges 2x16"),
         *("table3 judges 3x64", "table3 networks", "ablation explanation", "ground truth"),
         "ground truth edges",
+    ),
+    "docs/classification.md": (
+        *("table4 summary", "table4 sum", "table4 mean", "table4 study", "table4 gib", "epochs"),
     ),
     "docs/ray.md": ("ray", "ray measured"),
     "docs/recognize.md": ("recognize",),

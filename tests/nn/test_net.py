@@ -243,11 +243,11 @@ def test_the_average_is_the_mean_of_the_three_predictions() -> None:
     assert not torch.allclose(average, outputs["clean"])
 
 
-def test_decoupled_only_the_whole_graph_teaches_the_encoder() -> None:
+def test_decoupled_only_the_whole_graph_teaches_encoder_and_head() -> None:
     given = {"decoupled": True, "subgraph": 1.0, "beta": 0.5}
     net = make_net(bottleneck_options=given).train()
     terms = terms_of(net, CLASSES)
-    weights = list(net.encoder.parameters())
+    weights = [*net.encoder.parameters(), *net.head.parameters()]
     whole = torch.autograd.grad(terms["clean"], weights, retain_graph=True)
     total = torch.autograd.grad(net.objective(terms), weights, retain_graph=True)
     assert all(torch.equal(one, other) for one, other in zip(whole, total, strict=True))

@@ -92,6 +92,19 @@ def test_the_fold_before_validates(graphs: PackedGraphs) -> None:
         assert np.array_equal(split.val, splits[number - 1].test)
 
 
+def test_nested_jobs_never_see_their_test_fold(graphs: PackedGraphs) -> None:
+    for fold in range(3):
+        split, nested = (
+            fold_of(graphs, job(fold=fold)),
+            fold_of(graphs, job(fold=fold, nested=True)),
+        )
+        assert np.array_equal(nested.val, split.val)
+        seen = np.concatenate([nested.train, nested.val, nested.test])
+        assert not set(seen) & set(split.test)
+        assert sorted(seen) == sorted([*split.train, *split.val])
+        assert len(nested.test) and not set(nested.test) & set(nested.train)
+
+
 def test_the_network_is_that_of_the_protocol(graphs: PackedGraphs) -> None:
     net = network(job(encoder="gin"), graphs, 2)
     assert len(net.encoder.layers) == 2 and net.encoder.out_channels == 16

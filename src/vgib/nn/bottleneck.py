@@ -96,7 +96,7 @@ class Bottleneck(nn.Module):
     weight zero is not computed. In training mode ``forward`` may be random; in evaluation mode it
     must not be. One that treats equal nodes alike, or sees to it that each draws on its own
     (``graphs.copies``), ``takes_quotients``: see :mod:`vgib.data.quotient`. One that is
-    ``decoupled`` leaves the encoder to the loss on the whole graph.
+    ``decoupled`` leaves encoder and head to the loss on the whole graph.
     """
 
     predict_from: PredictFrom = "perturbed"

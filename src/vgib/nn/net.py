@@ -110,7 +110,7 @@ class SubgraphNet(nn.Module):
             keep = hard + perturbed.scores - perturbed.scores.detach()
             seen = self._as_seen(encoded)
             views["subgraph"] = seen.pool(seen.h, keep)
-        outputs = self.head(torch.cat(list(views.values())))
+        outputs = self._heads(views)
         losses = self.losses(outputs, torch.cat([y] * len(views))).view(len(views), -1).mean(1)
         return dict(zip(views, losses.unbind(), strict=True)) | perturbed.terms
 
@@ -159,6 +159,20 @@ class SubgraphNet(nn.Module):
                 return encoded.pool(encoded.h, keep)
             case _:
                 return perturbed.graph
+
+    def _heads(self, views: dict[str, Tensor]) -> Tensor:
+        """The head on each view, one after the other, ``[views * num_graphs, outputs]``."""
+        if not self.bottleneck.decoupled:
+            both: Tensor = self.head(torch.cat(list(views.values())))
+            return both
+        as_it_is = {name: value.detach() for name, value in self.head.named_parameters()}
+        outputs = [
+            self.head(view)
+            if name == "clean"
+            else torch.func.functional_call(self.head, as_it_is, (view,))
+            for name, view in views.items()
+        ]
+        return torch.cat(outputs)
 
     def _as_seen(self, encoded: Encoded) -> Encoded:
         """What the bottleneck looks at."""

@@ -211,9 +211,9 @@ class VGIB(Bottleneck):
         subgraph: Weight of the loss on the kept nodes alone, so that the head has seen what it is
             given at test time.
         connectivity: Weight of the connectivity term; the paper has none, its program has.
-        decoupled: Whether the encoder learns from the whole graph alone (``clean``), and the gate
-            takes its representations as they are. The price of compression is then no reason to
-            represent less.
+        decoupled: Whether the gate alone learns from what it lets through, and encoder and head
+            from the whole graph alone (``clean``), as they do without a bottleneck. The price of
+            compression is then no reason to represent less.
         predict_from: What is pooled at test time: the kept nodes, the expected perturbed graph, or
             the whole graph; ``average`` is the mean of these three predictions.
         noise: ``gaussian``, or ``uniform`` as in the authors' program.
@@ -261,7 +261,9 @@ class VGIB(Bottleneck):
             "connectivity": connectivity,
         }
         if decoupled and not clean:
-            raise InputError("decoupled=True needs clean > 0: nothing else trains the encoder")
+            raise InputError(
+                "decoupled=True needs clean > 0: nothing else trains the encoder and head"
+            )
         self.decoupled = decoupled
         self.temperature = temperature
         self.prior = prior

@@ -62,6 +62,9 @@ class ClassificationJob(Job):
     average: float | None = Field(
         None, gt=0, lt=1, description="Decay of the running mean of the weights; None: no mean."
     )
+    nested: bool = Field(
+        False, description="Judge on a training fold; the test fold is seen by nobody."
+    )
     seed: int = Field(0, ge=0, description="Seed of weights, order, noise and dropout.")
 
 

@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from math import nan
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -301,6 +301,38 @@ def summary_table(found: Sequence[Summary], control: str) -> TextTable:
     ]
     title = f"Each bottleneck against {control}, over all cells whose folds are complete"
     return TextTable(title, headers, rows)
+
+
+def views_table(found: Sequence[Cell], part: Literal["val", "test"]) -> TextTable:
+    """What each bottleneck reaches by what it predicts from, on the folds that judge or validate.
+
+    A mean over all places and folds that every row has, so that rows can be compared.
+    """
+    names = list(dict.fromkeys(cell.bottleneck for cell in found))
+    by_name = {
+        name: {
+            (c.place, fold): c.results[fold]
+            for c in found
+            if c.bottleneck == name
+            for fold in c.results
+        }
+        for name in names
+    }
+    shared = sorted(set.intersection(*(set(results) for results in by_name.values())))
+    rows: list[tuple[str, ...]] = []
+    for name in names:
+        results = [by_name[name][where] for where in shared]
+        views = {
+            view: [result["views"].get(view) for result in results]
+            for view in (results[0]["views"] if results else {})
+        }
+        for view, judged in (views or {"": results}).items():
+            if all(judged):
+                accuracy = np.mean([each[f"{part}_accuracy"] for each in judged])
+                kept = np.mean([each[f"{part}_kept_share"] for each in judged])
+                rows.append((name, view, f"{accuracy:.3f}", f"{kept:.2f}"))
+    title = f"Accuracy and kept share, mean over {len(shared)} trainings"
+    return TextTable(title, ("bottleneck", "predicts from", "accuracy", "kept"), rows)
 
 
 def long_table(found: Sequence[Cell]) -> TextTable:

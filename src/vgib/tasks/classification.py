@@ -4,12 +4,12 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from copy import deepcopy
 from dataclasses import dataclass
-from itertools import islice
 from math import inf
 from pathlib import Path
 from time import perf_counter, process_time
 from typing import Any
 
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -100,10 +100,18 @@ def run_fold(
 
 
 def fold_of(graphs: PackedGraphs, job: ClassificationJob) -> Split:
-    """Who trains, validates and tests in this job."""
+    """Who trains, validates and tests in this job.
+
+    Nested, one of the training folds takes the place of the test fold, which nobody sees: what is
+    chosen by such jobs is chosen neither on test folds nor on those that chose the epoch.
+    """
     assert graphs.y is not None
-    folds = stratified_folds(graphs.y.numpy(), job.folds, seed=job.fold_seed)
-    return next(islice(folds, job.fold, None))
+    splits = list(stratified_folds(graphs.y.numpy(), job.folds, seed=job.fold_seed))
+    split = splits[job.fold]
+    if not job.nested:
+        return split
+    judge = splits[job.fold - 2].test
+    return Split(np.setdiff1d(split.train, judge), split.val, judge)
 
 
 def network(job: ClassificationJob, graphs: PackedGraphs, classes: int) -> SubgraphNet:

@@ -1,0 +1,105 @@
+"""Seconds of one epoch of Table 4, each bottleneck beside the plain backbone, in one run.
+
+    python -m benchmarks.epochs --mirror FOLDER --json > results/benchmarks/epochs.json
+
+Times are CPU seconds of this process for an epoch of training, batching included; all bottlenecks
+of a place are timed in turn, several rounds, and the least of each counts. Where nodes that no
+layer can tell apart are merged (:mod:`vgib.data.quotient`), ``none_every_node`` is the backbone
+without that.
+"""
+
+import argparse
+import json
+from collections.abc import Callable
+from functools import partial
+from itertools import product
+from time import process_time
+
+import torch
+
+from vgib.config import Training
+from vgib.data import catalog
+from vgib.data.packed import PackedGraphs
+from vgib.data.quotient import quotient_if_worthwhile
+from vgib.labels import as_targets, task_of
+from vgib.recipes.jobs import ClassificationJob
+from vgib.recipes.recipe import recipe
+from vgib.tasks.classification import network
+from vgib.train import levels, train_inner_level, train_outer_level
+
+DATASETS = ("COLLAB", "REDDIT-BINARY", "DD", "IMDB-BINARY")
+BOTTLENECKS = ("none", "gib", "vgib", "gsat")
+
+
+def epoch_of(job: ClassificationJob, graphs: PackedGraphs) -> Callable[[], float]:
+    """Trains for one epoch at each call and gives the seconds of it."""
+    assert graphs.y is not None
+    net = network(job, graphs, int(graphs.y.max()) + 1).train()
+    outer, inner = levels(net, Training.of(lr=job.lr))
+    generator = torch.Generator().manual_seed(0)
+
+    def epoch() -> float:
+        started = process_time()
+        for batch in graphs.batches(job.batch_size, generator=generator):
+            if inner is not None:
+                train_inner_level(net, batch, inner)
+            train_outer_level(net, batch, outer)
+        return process_time() - started
+
+    return epoch
+
+
+def measured(
+    jobs: dict[str, ClassificationJob], every: PackedGraphs, merged: PackedGraphs, rounds: int
+) -> dict[str, float]:
+    """The least seconds of an epoch of each bottleneck, and the ratios."""
+    runs = {name: epoch_of(job, merged if name != "gsat" else every) for name, job in jobs.items()}
+    runs["none_every_node"] = epoch_of(jobs["none"], every)
+    # The first epoch pays for what is made once.
+    times = {name: [] for name in runs}
+    for number in range(rounds + 1):
+        for name, run in runs.items():
+            seconds = run()
+            if number:
+                times[name].append(seconds)
+    found = {name: min(values) for name, values in times.items()}
+    found["vgib_over_none"] = found["vgib"] / found["none"]
+    found["saved"] = found["none_every_node"] / found["none"]
+    return found
+
+
+def main() -> None:
+    """Measures every place and prints."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--mirror", help="a folder with the public files")
+    parser.add_argument("--cache", help="where downloads are kept")
+    parser.add_argument("--datasets", nargs="+", default=DATASETS)
+    parser.add_argument("--encoders", nargs="+", default=("gcn", "sage", "gin", "gat"))
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--json", action="store_true", help="print JSON")
+    given = parser.parse_args()
+    torch.set_num_threads(1)
+    load = partial(catalog.load, mirror=given.mirror, cache=given.cache, progress=False)
+    jobs = [job for job in recipe("table4").jobs() if isinstance(job, ClassificationJob)]
+    found = {}
+    for dataset, encoder in product(given.datasets, given.encoders):
+        graphs = load(dataset)
+        task, classes = task_of(graphs, "classification")
+        every = as_targets(graphs, task, classes)
+        merged = quotient_if_worthwhile(every, catalog.cache_folder(given.cache))
+        chosen = {
+            job.bottleneck: job
+            for job in jobs
+            if (job.dataset, job.encoder, job.readout, job.fold) == (dataset, encoder, "sum", 0)
+            and job.bottleneck in BOTTLENECKS
+        }
+        found[f"{dataset}/{encoder}"] = measured(chosen, every, merged, given.rounds)
+        if not given.json:
+            print(f"{dataset}/{encoder}", found[f"{dataset}/{encoder}"])
+    if given.json:
+        rounded = {k: {n: round(v, 4) for n, v in values.items()} for k, values in found.items()}
+        print(json.dumps({"epochs": rounded}, indent=1))
+
+
+if __name__ == "__main__":
+    main()

@@ -58,6 +58,7 @@ class Amortized(Explainer):
             self.spread_ = _spread(frozen, first)
             frozen.spread = self.spread_
             self.module_ = module = self.build(first)
+            self.prepare(frozen, data, index)
             trained = [p for p in module.parameters() if p.requires_grad]
             adam = torch.optim.Adam(trained, lr=self.lr, fused=True)
             falling = torch.optim.lr_scheduler.CosineAnnealingLR(adam, self.steps)
@@ -83,6 +84,15 @@ class Amortized(Explainer):
     def build(self, case: Case) -> nn.Module:
         """The module to be trained, made to fit this case."""
         raise TypeError(f"{type(self).__name__} must define build(case) -> nn.Module")
+
+    def prepare(self, frozen: Frozen, graphs: PackedGraphs, index: Tensor) -> None:
+        """What is done between ``build`` and the first step; here: nothing.
+
+        Args:
+            frozen: The model.
+            graphs: Those that are learned from.
+            index: Which of them have a node.
+        """
 
     def loss(self, case: Case, step: int) -> Tensor:
         """What a step of training lowers."""

@@ -31,21 +31,26 @@ class Occlusion(Explainer):
 
     def explain(self, case: Case) -> Tensor:
         """The drops, scaled graph by graph; the only node of a graph gets one half."""
-        graphs, of_node = packed(case.batch), case.batch.graphs.batch
-        drops = []
-        with torch.no_grad():
-            whole = case.frozen.evidence(case.clean.output, case.goal)
-            for nodes in torch.split(torch.arange(len(of_node)), self.chunk):
-                copies = graphs[of_node[nodes]]
-                mask = torch.ones(copies.num_nodes, dtype=torch.bool)
-                mask[copies.node_ptr[:-1] + nodes - graphs.node_ptr[of_node[nodes]]] = False
-                rest = copies.induced(mask)
-                if not rest.num_nodes:
-                    drops.append(torch.zeros(len(nodes)))
-                    continue
-                output = predictions(case.frozen, rest, batch_size=self.chunk)
-                left = case.frozen.evidence(output, case.goal[of_node[nodes]])
-                drops.append(whole[of_node[nodes]] - left)
-        # What is left of a one-node graph says nothing.
-        found = torch.cat(drops).nan_to_num(0.0)
+        found = single_drops(case, chunk=self.chunk)
         return scaled(case.frozen.importance(found), case.batch.graphs)
+
+
+@torch.no_grad()
+def single_drops(case: Case, *, chunk: int = 1024) -> Tensor:
+    """The drop of the margin for each node that is taken out alone, ``[num_nodes]``."""
+    graphs, of_node = packed(case.batch), case.batch.graphs.batch
+    drops = []
+    whole = case.frozen.evidence(case.clean.output, case.goal)
+    for nodes in torch.split(torch.arange(len(of_node)), chunk):
+        copies = graphs[of_node[nodes]]
+        mask = torch.ones(copies.num_nodes, dtype=torch.bool)
+        mask[copies.node_ptr[:-1] + nodes - graphs.node_ptr[of_node[nodes]]] = False
+        rest = copies.induced(mask)
+        if not rest.num_nodes:
+            drops.append(torch.zeros(len(nodes)))
+            continue
+        output = predictions(case.frozen, rest, batch_size=chunk)
+        left = case.frozen.evidence(output, case.goal[of_node[nodes]])
+        drops.append(whole[of_node[nodes]] - left)
+    # What is left of a one-node graph says nothing.
+    return torch.cat(drops).nan_to_num(0.0)

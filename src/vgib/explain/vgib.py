@@ -1,15 +1,20 @@
 """The variational graph information bottleneck on a frozen model: as published, and as advised."""
 
+from collections.abc import Iterator
+from copy import deepcopy
 from math import cos, pi
 from typing import Any
 
 import torch
 from torch import Tensor, nn
 
+from vgib.data.packed import PackedGraphs
+from vgib.errors import InputError
 from vgib.explain.amortized import Amortized, Readout, exact_readout, keep_nodes
 from vgib.explain.explainer import Case, explainers
-from vgib.explain.frozen import Removal
+from vgib.explain.frozen import Frozen, Removal
 from vgib.explain.lift import ranks
+from vgib.explain.occlusion import single_drops
 from vgib.nn.bottleneck import Gate
 from vgib.nn.gsat import bernoulli_kl
 from vgib.nn.sparse import Segments
@@ -156,12 +161,43 @@ def pulls(case: Case, readout: Readout | None, mean: Tensor) -> Tensor:
             (slope,) = torch.autograd.grad(evidence, gate)
         found.append(case.frozen.importance(slope))
     raw = torch.stack(found, dim=1)
-    size = graphs.mean(raw.square()).sqrt().clamp(min=PULL_FLOOR)
-    return torch.cat([raw, raw / graphs.spread(size)], dim=1)
+    return torch.cat([raw, in_own_units(raw, graphs)], dim=1)
+
+
+def in_own_units(values: Tensor, graphs: Segments) -> Tensor:
+    """``[num_nodes, columns]`` in units of their root mean square over each graph."""
+    size = graphs.mean(values.square()).sqrt().clamp(min=PULL_FLOOR)
+    return values / graphs.spread(size)
+
+
+def single_effects(case: Case) -> Tensor:
+    r"""What it does to the class margin f to take out each node alone, ``[num_nodes]``.
+
+    .. math:: d_j = \tfrac12 \bigl[f(G) - f(G \setminus j)\bigr]
+              + \tfrac12\, h_j^\top \frac{\partial f}{\partial h_j}
+
+    out of the graph, exactly, and out of the last layer's states h, to first order; each less its
+    mean over the graph and in units of its root mean square. The halves err differently: the first
+    leaves neighbours that no training graph had, the second sees no structure but what h tells.
+    """
+    graphs, state = case.batch.graphs, case.clean.states[-1]
+    gate = torch.ones(state.shape[0], requires_grad=True)
+    with torch.enable_grad():
+        run = case.frozen.run(case.batch, on_last=lambda h: h * gate.view(-1, *[1] * (h.dim() - 1)))
+        evidence = case.frozen.evidence(run.output, case.goal).sum()
+        (slope,) = torch.autograd.grad(evidence, gate)
+    both = case.frozen.importance(torch.stack([single_drops(case), slope], dim=1))
+    return in_own_units(both - graphs.spread(graphs.mean(both)), graphs).mean(1)
 
 
 PULL_FLOOR = 1e-6
 """Keeps the unit of pulls from vanishing where the prediction hangs on no node."""
+
+WARM_GRAPHS = 2048
+"""Graphs at most whose nodes are taken out one by one before training."""
+
+WARM_LR = 3e-3
+"""Learning rate at the start of the warm-up."""
 
 
 @explainers.register("vgib")
@@ -177,6 +213,12 @@ class VGIB(Amortized):
     the place of its features: at 0 and 1 the prediction of the induced subgraph, where the model
     allows it (``removal == "exact"``, tried out in ``fit``). Elsewhere messages are weighted and
     features replaced (``"messages"``).
+
+    With ``warm`` steps the gate first learns, by least squares, the :func:`single_effects`
+    :math:`d_j` of taking out each node alone, :math:`\min \sum_j (s_j - d_j)^2`. They are measured
+    on graphs of ``fit`` only; afterwards the gate reads them off the states. When ``anchored``,
+    the r of the KL is no longer one rate but what the gate said then, :math:`r_j = \sigma(s^0_j)`:
+    the bound prices what is said beyond single nodes.
 
     Note:
         Trained on the quantity by which explanations are judged here, which the baselines are not.
@@ -196,6 +238,10 @@ class VGIB(Amortized):
             layer alone, as in the paper.
         temperatures: Of the gates, at the start and at the end.
         jitter: Randomness of the gates.
+        balance: Whether graphs weigh inversely to how often their predicted class occurs, so that
+            the gate learns as much from a rare one.
+        warm: Steps on the effects of single nodes before all else.
+        anchored: Whether the prior of the KL is what the gate said after the warm-up.
         refine: Steps by which the logits of the graphs at hand are improved after the gate has
             spoken; costly beside it, and the better for it.
         refine_lr: The rate of these steps; it falls to 0 along a cosine.
@@ -218,6 +264,9 @@ class VGIB(Amortized):
         aware: bool = True,
         temperatures: tuple[float, float] = (0.3, 0.1),
         jitter: float = 0.3,
+        balance: bool = False,
+        warm: int = 0,
+        anchored: bool = False,
         refine: int = 0,
         refine_lr: float = 0.05,
         hidden: int = 64,
@@ -231,8 +280,13 @@ class VGIB(Amortized):
         self.shares, self.hidden, self.std_floor = shares, hidden, std_floor
         self.noise, self.temperatures, self.jitter = noise, temperatures, jitter
         self.exact, self.aware = exact, aware
+        if anchored and not warm:
+            raise InputError("anchored=True needs warm steps to anchor the gate to; got warm=0")
+        self.balance, self.warm, self.anchored = balance, warm, anchored
         self.refine, self.refine_lr = refine, refine_lr
         self.readout_: Readout | None = None
+        self.class_weight_: Tensor | None = None
+        self.anchor_: nn.Module | None = None
 
     def build(self, case: Case) -> nn.Module:
         """The gate; and finds out how exactly nodes can be removed."""
@@ -252,17 +306,66 @@ class VGIB(Amortized):
         std, mean = torch.std_mean(case.clean.inputs, dim=0, correction=0)
         self.noise_ = mean, std.clamp(min=self.std_floor)
 
-    def logits(self, case: Case) -> Tensor:
-        """Of each node, relative to the mean of its graph: only the order within it counts."""
-        return centred(self.fitted(self.features(case)), case.batch.graphs)
+    def prepare(self, frozen: Frozen, graphs: PackedGraphs, index: Tensor) -> None:
+        """Counts the classes and warms up, as far as asked."""
+        self.class_weight_, self.anchor_ = None, None
+        if not (self.balance or self.warm):
+            return
+        some = index[torch.randperm(len(index))][:WARM_GRAPHS]
+        chunks = torch.split(some, self.batch_size)
+        cases = [Case.of(frozen, graphs.batch(chunk)) for chunk in chunks]
+        if self.balance and frozen.is_classifier:
+            classes = frozen.log_probabilities(cases[0].clean.output).shape[1]
+            goals = torch.cat([case.goal for case in cases])
+            self.class_weight_ = balanced(goals, classes)
+        if self.warm:
+            self._warm_up(cases)
+
+    def _warm_up(self, cases: list[Case]) -> None:
+        lessons = []
+        for case in cases:
+            graphs = case.batch.graphs
+            weight = self._weight(case)[graphs.batch]
+            lessons.append((graphs, self.features(case), single_effects(case), weight))
+        gate = self.fitted
+        adam = torch.optim.Adam(gate.parameters(), lr=WARM_LR, fused=True)
+        falling = torch.optim.lr_scheduler.CosineAnnealingLR(adam, self.warm)
+        for place in _rounds(len(lessons), self.warm):
+            graphs, features, aim, weight = lessons[place]
+            miss = centred(gate(features), graphs) - aim
+            adam.zero_grad()
+            loss = (weight * miss.square()).mean()
+            loss.backward()  # type: ignore[no-untyped-call]
+            adam.step()
+            falling.step()
+        if self.anchored:
+            self.anchor_ = deepcopy(gate).requires_grad_(False)
+
+    def _weight(self, case: Case) -> Tensor:
+        """What each graph counts, ``[num_graphs]``."""
+        if self.class_weight_ is None:
+            return torch.ones(case.batch.num_graphs)
+        return self.class_weight_[case.goal]
+
+    def logits(self, case: Case) -> tuple[Tensor, Tensor | None]:
+        """Of each node, and of its prior where that is not one rate.
+
+        Relative to the mean of each graph: only the order within it counts.
+        """
+        features, graphs = self.features(case), case.batch.graphs
+        prior = None if self.anchor_ is None else centred(self.anchor_(features), graphs)
+        return centred(self.fitted(features), graphs), prior
 
     def loss(self, case: Case, step: int) -> Tensor:
         """Prediction from the kept, denial from the rest, and the price of the gates."""
-        return self.loss_of(case, self.logits(case), step / self.steps)
+        logits, prior = self.logits(case)
+        return self.loss_of(case, logits, step / self.steps, prior)
 
-    def loss_of(self, case: Case, logits: Tensor, progress: float) -> Tensor:
+    def loss_of(
+        self, case: Case, logits: Tensor, progress: float, prior: Tensor | None = None
+    ) -> Tensor:
         """Likewise, of logits wherever they come from; ``progress`` in [0, 1] hardens the gates."""
-        frozen = case.frozen
+        frozen, weight = case.frozen, self._weight(case)
         low, high = self.shares
         share = torch.empty(case.batch.num_graphs).uniform_(low, high)
         start, end = self.temperatures
@@ -273,11 +376,15 @@ class VGIB(Amortized):
             temperature=start * (end / start) ** progress,
             jitter=self.jitter,
         )
-        loss = frozen.losses(self._output(case, keep), case.goal).mean()
+        loss = (weight * frozen.losses(self._output(case, keep), case.goal)).mean()
         if self.complement:
             rest = frozen.opposition(self._output(case, 1 - keep), case.goal)
-            loss = loss + self.complement * rest.mean()
-        return loss + self.beta * bernoulli_kl(logits.sigmoid(), self.rate).mean()
+            loss = loss + self.complement * (weight * rest).mean()
+        if prior is None:
+            price = bernoulli_kl(logits.sigmoid(), self.rate)
+        else:
+            price = logit_kl(logits, prior)
+        return loss + self.beta * (weight[case.batch.graphs.batch] * price).mean()
 
     def _output(self, case: Case, keep: Tensor) -> Tensor:
         x = case.clean.inputs
@@ -288,9 +395,9 @@ class VGIB(Amortized):
 
     def explain(self, case: Case) -> Tensor:
         """The logits, refined if asked, and squashed."""
-        return squashed(self.refined(case, self.logits(case)))
+        return squashed(self.refined(case, *self.logits(case)))
 
-    def refined(self, case: Case, logits: Tensor) -> Tensor:
+    def refined(self, case: Case, logits: Tensor, prior: Tensor | None = None) -> Tensor:
         """Logits after ``refine`` steps of Adam on the loss of their own graphs.
 
         The graphs of a batch share nothing, and Adam moves each logit by its own gradient alone.
@@ -303,10 +410,39 @@ class VGIB(Amortized):
             adam.zero_grad()
             own = centred(free, case.batch.graphs)
             # The loss is a mean over graphs; their sum leaves each graph its own gradient.
-            loss = self.loss_of(case, own, step / self.refine) * case.batch.num_graphs
+            loss = self.loss_of(case, own, step / self.refine, prior) * case.batch.num_graphs
             loss.backward()  # type: ignore[no-untyped-call]
             adam.step()
         return centred(free.detach(), case.batch.graphs)
+
+
+def _rounds(count: int, steps: int) -> Iterator[int]:
+    """So many numbers below ``count``, all of them in a new order in each round."""
+    while steps > 0:
+        yield from torch.randperm(count)[:steps].tolist()
+        steps -= count
+
+
+def balanced(goals: Tensor, classes: int) -> Tensor:
+    r"""What a graph of each class counts, :math:`1 / (C \, P(\hat y))`, ``[classes]``.
+
+    C counts the classes that occur, so that the mean over graphs is 1; one that does not occur
+    counts 1.
+
+    >>> balanced(torch.tensor([0, 0, 0, 1]), 3)
+    tensor([0.6667, 2.0000, 1.0000])
+    """
+    count = torch.bincount(goals, minlength=classes).float()
+    present = count > 0
+    return torch.where(present, len(goals) / (present.sum() * count.clamp(min=1)), 1.0)
+
+
+def logit_kl(logits: Tensor, prior: Tensor) -> Tensor:
+    r"""KL(Bernoulli(:math:`\sigma(s)`) || Bernoulli(:math:`\sigma(s^0)`)) for each node."""
+    gain = nn.functional.logsigmoid(logits) - nn.functional.logsigmoid(prior)
+    loss = nn.functional.logsigmoid(-logits) - nn.functional.logsigmoid(-prior)
+    keep = logits.sigmoid()
+    return keep * gain + (1 - keep) * loss
 
 
 def centred(logits: Tensor, graphs: Segments) -> Tensor:

@@ -352,9 +352,10 @@ class VGIB(Amortized):
 
         Relative to the mean of each graph: only the order within it counts.
         """
-        features, graphs = self.features(case), case.batch.graphs
+        gate, graphs = self.fitted, case.batch.graphs
+        features = self.features(case)
         prior = None if self.anchor_ is None else centred(self.anchor_(features), graphs)
-        return centred(self.fitted(features), graphs), prior
+        return centred(gate(features), graphs), prior
 
     def loss(self, case: Case, step: int) -> Tensor:
         """Prediction from the kept, denial from the rest, and the price of the gates."""

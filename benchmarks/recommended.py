@@ -87,6 +87,7 @@ VARIANTS: dict[str, Variant] = {
     "three members choose": replace(BASE, members=3),
     "node scores alone": replace(BASE, rule="ring_intact"),
     "fragments alone": ALONE,
+    "six fragments alone": replace(MANY, molecules=8000),
     "many fragments alone": MANY,
     "many fragments and molecules": replace(MANY, whole=True),
     "many fragments alone, three members": replace(MANY, members=3),

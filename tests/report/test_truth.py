@@ -63,3 +63,19 @@ def test_all_numbers_are_handed_out(made: Recipe, records: Records) -> None:
     assert len(drawn.numbers.rows) == 2 * 5 + 2 * 5 * 2
     assert drawn.summary[0]["seeds"] == 5
     assert ("attribution/benzene", "1.000", "7") in drawn.tables[-1].rows
+
+
+def test_gains_are_paired_over_seeds_and_marked_beyond_the_interval(
+    made: Recipe, records: Records
+) -> None:
+    for job in made.jobs(subset={"dataset": ["BA-2Motifs"], "method": ["vgib-anchored"]}):
+        auc = 0.95 + (job.model_dump()["seed"] - 203) / 100
+        result = numbers(auc) | {"best": None, "model_test_accuracy": 1.0, "graphs": 7}
+        empty: dict[str, Any] = {"seconds": {}, "host": {}, "versions": {}}
+        own = {"key": job.key(), "job": job.model_dump(mode="json"), "result": result}
+        records.append(job.cell(), own | empty)
+    table = truth.gains_table(truth.cells(made, records), "node_auc")
+    rows = {row[0]: dict(zip(table.headers, row, strict=True)) for row in table.rows}
+    assert rows["gib"]["BA-2Motifs"] == "+0.050 [+0.050, +0.050] +"
+    assert rows["gib"]["benzene"] == rows["ig"]["BA-2Motifs"] == "..."
+    assert "vgib-anchored" not in rows

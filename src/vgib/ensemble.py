@@ -14,7 +14,7 @@ On the disk an ensemble is a model folder with further ones inside:
 from collections.abc import Sequence
 from itertools import combinations
 from pathlib import Path
-from typing import Any, Literal, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -25,8 +25,7 @@ from vgib import train
 from vgib.data.packed import PackedGraphs
 from vgib.errors import InputError
 from vgib.estimator import SubgraphRecognizer
-from vgib.guided import guided_rationales
-from vgib.recognition import Rule, find_rationales
+from vgib.guided import AnyRule, choose
 from vgib.zoo import find
 
 Array = npt.NDArray[Any]
@@ -101,7 +100,7 @@ def stability(
     graphs: Any,
     *,
     keep_ratio: float = 0.5,
-    rule: Rule | Literal["guided"] | None = None,
+    rule: AnyRule | None = None,
     scores: Tensor | None = None,
 ) -> Array:
     """How far the members choose the same nodes, for each graph, in [0, 1].
@@ -124,7 +123,7 @@ def _chosen(
     model: SubgraphRecognizer,
     graphs: PackedGraphs,
     keep_ratio: float,
-    rule: Rule | Literal["guided"] | None,
+    rule: AnyRule | None,
     scores: Array | None,
 ) -> Array:
     """The nodes of a member's best subgraphs, ``bool [nodes]``."""
@@ -132,12 +131,8 @@ def _chosen(
     def of(some: PackedGraphs) -> tuple[Tensor, Tensor]:
         return train.predict(model.net_, some, device=model.device)
 
-    if rule == "guided":
-        is_class = model.card_.task == "classification"
-        found = guided_rationales(graphs, of, keep_ratio=keep_ratio, classes=is_class)
-    else:
-        scores = of(graphs)[1].numpy() if scores is None else scores
-        found = find_rationales(graphs, scores, keep_ratio=keep_ratio, rule=rule)
+    is_class = model.card_.task == "classification"
+    found = choose(graphs, of, keep_ratio=keep_ratio, rule=rule, classes=is_class, scores=scores)
     first = graphs.node_ptr[:-1].tolist()
     chosen = np.zeros(graphs.num_nodes, dtype=bool)
     for low, ranked in zip(first, found, strict=True):

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Sequence
 from copy import deepcopy
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Literal, NamedTuple, get_args
+from typing import Any, NamedTuple, get_args
 
 import numpy as np
 import numpy.typing as npt
@@ -21,7 +21,7 @@ from vgib.data.packed import PackedGraphs
 from vgib.data.splits import random_split
 from vgib.errors import InputError, NotFittedError, unknown_name
 from vgib.evaluation import quality
-from vgib.guided import guided_subgraphs
+from vgib.guided import AnyRule, choose
 from vgib.labels import as_targets, labels_each, task_of, with_labels
 from vgib.nn.bottleneck import Bottleneck, bottlenecks
 from vgib.nn.encoder import LAYERS
@@ -29,10 +29,9 @@ from vgib.nn.net import SubgraphNet, Task, build
 from vgib.nn.vgib import VGIB
 from vgib.recognition import (
     Recognitions,
-    Rule,
     Subgraph,
+    as_subgraphs,
     atom_features,
-    find_subgraphs,
     recognitions,
 )
 from vgib.registry import option_names
@@ -306,7 +305,7 @@ class SubgraphRecognizer:
         n: int = 1,
         *,
         keep_ratio: float | Sequence[float] | None = None,
-        rule: Rule | Literal["guided"] | None = None,
+        rule: AnyRule | None = None,
     ) -> list[list[Subgraph]]:
         """For each graph its ranked subgraphs; see :func:`vgib.recognition.find_subgraphs`.
 
@@ -322,15 +321,19 @@ class SubgraphRecognizer:
         whole: tuple[Tensor, Tensor],
         n: int,
         keep_ratio: float | Sequence[float] | None,
-        rule: Rule | Literal["guided"] | None,
+        rule: AnyRule | None,
     ) -> list[list[Subgraph]]:
         keep_ratio, rule = self.card_.selection(keep_ratio, rule)
-        if rule == "guided":
-            is_class = self.card_.task == "classification"
-            return guided_subgraphs(
-                packed, self._outputs, n, keep_ratio=keep_ratio, classes=is_class, whole=whole
-            )
-        return find_subgraphs(packed, whole[1].numpy(), n, keep_ratio=keep_ratio, rule=rule)
+        found = choose(
+            packed,
+            self._outputs,
+            n,
+            keep_ratio=keep_ratio,
+            rule=rule,
+            classes=self.card_.task == "classification",
+            whole=whole,
+        )
+        return as_subgraphs(packed, found)
 
     def recognize(
         self,
@@ -338,7 +341,7 @@ class SubgraphRecognizer:
         n: int = 1,
         *,
         keep_ratio: float | Sequence[float] | None = None,
-        rule: Rule | Literal["guided"] | None = None,
+        rule: AnyRule | None = None,
     ) -> Recognitions:
         """Prediction, node scores and subgraphs of each graph, from one pass."""
         packed = self._checked(graphs)

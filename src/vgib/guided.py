@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from itertools import pairwise
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -16,14 +16,52 @@ from vgib.chem.mol import Mol
 from vgib.data.molecules import capped_parts
 from vgib.data.packed import PackedGraphs
 from vgib.errors import InputError
-from vgib.recognition import Subgraph, as_subgraphs, atom_features, wanted_sizes
+from vgib.recognition import (
+    Rule,
+    Subgraph,
+    as_subgraphs,
+    atom_features,
+    find_rationales,
+    wanted_sizes,
+)
 from vgib.select import Rationale
 
+AnyRule = Rule | Literal["guided"]
 Outputs = Callable[[PackedGraphs], tuple[Tensor, Tensor]]
 Mask = npt.NDArray[np.bool_]
 
 MOST_CANDIDATES = 64
 MOST_VISITED = 20_000
+
+
+def choose(
+    graphs: PackedGraphs,
+    outputs: Outputs,
+    n: int = 1,
+    *,
+    keep_ratio: float | Sequence[float] | None = None,
+    rule: AnyRule | None = None,
+    classes: bool = False,
+    slack: int = 1,
+    whole: tuple[Tensor, Tensor] | None = None,
+    scores: npt.NDArray[Any] | None = None,
+) -> list[list[Rationale]]:
+    """The ranked parts of each graph by any rule: by their scores, or guided by the prediction.
+
+    Args:
+        rule: As for :func:`vgib.recognition.find_subgraphs`, or ``"guided"``.
+        whole: What ``outputs`` gave for the graphs, when it is at hand.
+        scores: The scores to go by, when they are at hand or come from elsewhere.
+
+    The others are as for :func:`guided_subgraphs`.
+    """
+    if rule == "guided":
+        return guided_rationales(
+            graphs, outputs, n, keep_ratio=keep_ratio, classes=classes, slack=slack, whole=whole
+        )
+    if scores is None:
+        scores = (outputs(graphs) if whole is None else whole)[1].numpy()
+    return find_rationales(graphs, scores, n, keep_ratio=keep_ratio, rule=rule)
 
 
 def guided_subgraphs(

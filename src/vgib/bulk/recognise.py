@@ -7,10 +7,10 @@ is the same wherever it was computed.
 import gc
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import lru_cache, partial
 from itertools import chain
 from pathlib import Path
-from typing import Any, Literal, NamedTuple, get_args
+from typing import Any, NamedTuple, get_args
 
 import numpy as np
 import numpy.typing as npt
@@ -29,8 +29,8 @@ from vgib.data.records import MOLBLOCK
 from vgib.ensemble import members, outputs, stability
 from vgib.errors import InputError, VgibError, unknown_name
 from vgib.estimator import SubgraphRecognizer
-from vgib.guided import guided_subgraphs
-from vgib.recognition import Rule, Subgraph, find_subgraphs
+from vgib.guided import AnyRule, choose
+from vgib.recognition import Rule, Subgraph, as_subgraphs
 from vgib.select import sizes_of_ratio
 from vgib.train import predict
 
@@ -78,7 +78,7 @@ class Recognise:
     model: str | Path
     n: int = 1
     keep_ratio: tuple[float, ...] | None = None
-    rule: Rule | Literal["guided"] | None = None
+    rule: AnyRule | None = None
     mixtures: Mixtures = "largest"
     max_atoms: int = MAX_ATOMS
     ensemble: bool = True
@@ -99,7 +99,7 @@ class Recognise:
         return self.models[0].card_
 
     @property
-    def selection(self) -> tuple[tuple[float, ...] | None, Rule | Literal["guided"] | None]:
+    def selection(self) -> tuple[tuple[float, ...] | None, AnyRule | None]:
         """The shares and the rule: those asked for, else the model's own."""
         shares, rule = self.card.selection(self.keep_ratio or None, self.rule)
         return (shares,) if isinstance(shares, float) else shares, rule
@@ -223,23 +223,16 @@ class Recognise:
         if self.n == 0:
             return [[] for _ in readings.smiles]
         shares, rule = self.selection
-        if rule == "guided":
-            return guided_subgraphs(
-                graphs,
-                lambda some: outputs(self.models, some),
-                self.n,
-                keep_ratio=shares,
-                classes=self.card.task == "classification",
-                mols=readings.mols,
-            )
-        return find_subgraphs(
+        found = choose(
             graphs,
-            scores.mean(0).numpy(),
+            partial(outputs, self.models),
             self.n,
             keep_ratio=shares,
             rule=rule,
-            mols=readings.mols,
+            classes=self.card.task == "classification",
+            scores=scores.mean(0).numpy(),
         )
+        return as_subgraphs(graphs, found, readings.mols)
 
 
 @lru_cache(maxsize=8)

@@ -7,7 +7,7 @@ beside random parts of the same size.
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, Literal, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -21,12 +21,11 @@ from vgib.data.molecules import capped_parts, from_smiles
 from vgib.data.packed import PackedGraphs
 from vgib.ensemble import agreement, outputs
 from vgib.estimator import SubgraphRecognizer
-from vgib.guided import guided_subgraphs
-from vgib.recognition import Rule, Subgraph, find_subgraphs
+from vgib.guided import AnyRule, choose
+from vgib.recognition import Subgraph, as_subgraphs
 from vgib.serve.limits import TooMuchError
 from vgib.train import predict
 
-AnyRule = Rule | Literal["guided"]
 Array = npt.NDArray[Any]
 Mask = npt.NDArray[np.bool_]
 Models = Sequence[SubgraphRecognizer]
@@ -270,12 +269,17 @@ def _ranked(
     atoms = graphs.num_nodes
     steps = np.linspace(1, atoms, min(atoms, MOST_SIZES)).round().astype(int)
     ratios = [int(step) / atoms for step in np.unique(steps)]
-    if rule == "guided":
-        is_class = models[0].card_.task == "classification"
-        judge = partial(outputs, models)
-        (found,) = guided_subgraphs(graphs, judge, n, keep_ratio=ratios, classes=is_class, slack=0)
-    else:
-        (found,) = find_subgraphs(graphs, scores, n, keep_ratio=ratios, rule=rule)
+    chosen = choose(
+        graphs,
+        partial(outputs, models),
+        n,
+        keep_ratio=ratios,
+        rule=rule,
+        classes=models[0].card_.task == "classification",
+        slack=0,
+        scores=scores,
+    )
+    (found,) = as_subgraphs(graphs, chosen)
     by_size: dict[int, list[Subgraph]] = {}
     for part in found:
         by_size.setdefault(len(part.nodes), []).append(part)

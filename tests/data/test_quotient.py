@@ -143,11 +143,14 @@ def test_vgib_is_the_same_for_the_same_gates(
     order = torch.sort(node_class, stable=True).indices
     options = {"prior": prior, "beta": 0.5, "subgraph": 1.0, "connectivity": 0.3}
     results, populations = [], []
-    for some, drawn in ((graphs, gates), (found, gates[order].unsqueeze(1))):
-        net = make_net(encoder, "vgib", **options).train()
-        # Gradients reach the gate through the logits.
+    for some, drawn in ((graphs, gates), (found, gates[order])):
+        net = make_net(encoder, "vgib", temperature=0.7, **options).train()
+        # The gradient of a gate that was drawn.
+        slope = drawn * (1 - drawn) / 0.7
         monkeypatch.setattr(
-            vgib_module, "relax", lambda logits, t, drawn=drawn: drawn + logits - logits.detach()
+            vgib_module,
+            "relax",
+            lambda s, t, drawn=drawn, slope=slope: drawn + slope * (s - s.detach()),
         )
         with seeded(0):
             results.append(gradients(net, some))

@@ -350,6 +350,11 @@ class Segments:
         """Hands each node its graph's row, ``[num_graphs, channels] -> [num_nodes, channels]``."""
         return product(self._members.transpose, per_graph)
 
+    def repeat(self, per_graph: Tensor) -> Tensor:
+        """Likewise of single numbers, without a gradient, ``[num_graphs] -> [num_nodes]``."""
+        times = self.ptr.diff()
+        return per_graph.detach().repeat_interleave(times, output_size=int(self.ptr[-1]))
+
     def spread_or_broadcast(self, per_graph: Tensor) -> Tensor:
         """Likewise, but a single row that is the same for all graphs stays one row."""
         return per_graph if per_graph.shape[0] == 1 else self.spread(per_graph)

@@ -326,13 +326,22 @@ class VGIB(Bottleneck):
     def sample(self, logits: Tensor, graphs: Segments) -> tuple[Tensor, Tensor | None]:
         r"""The gates :math:`\lambda` and the noise power as :func:`node_sums` wants them.
 
-        Nodes with the same logit still draw gates of their own.
+        Nodes with the same logit still draw gates of their own. With one logit for all of them, the
+        means over them have gradients that are means too, so that no graph of single nodes is kept:
+
+        .. math:: \frac{d\lambda}{ds} = \frac{\lambda (1 - \lambda)}{t}, \quad
+                  \frac{d(1 - \lambda)^2}{ds} = -\frac{2 \lambda (1 - \lambda)^2}{t}
         """
         if graphs.copies is None:
             return relax(logits, self.temperature), None
-        each = relax(graphs.copies.spread(logits.unsqueeze(1)), self.temperature)
-        means = graphs.copies.mean(torch.cat([each, (1 - each).square()], dim=1))
-        return means[:, 0], means[:, 1]
+        with torch.no_grad():
+            each = relax(graphs.copies.repeat(logits), self.temperature)
+            powers = torch.stack([each, each.square(), each.pow(3)], dim=1)
+            first, second, third = graphs.copies.mean(powers).unbind(1)
+        moved = (logits - logits.detach()) / self.temperature  # zero, with a gradient
+        keep = torch.addcmul(first, first - second, moved)
+        power = torch.addcmul(1 - 2 * first + second, 4 * second - 2 * (first + third), moved)
+        return keep, power
 
     @staticmethod
     def _as_readout(total: Tensor, encoded: Encoded) -> Tensor:

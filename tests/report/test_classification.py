@@ -140,6 +140,21 @@ def test_the_gain_over_cells_is_averaged_fold_by_fold(
     assert summary.gain.low == pytest.approx(corrected_interval(gains, 1 / 8).low)
 
 
+def test_views_are_averaged_over_the_folds_that_every_row_has(
+    made: Recipe, records: Records, write: Write
+) -> None:
+    assert classification.views_table(classification.cells(made, records), "test").rows == []
+    write("none", [0.7, 0.8, 0.1], views={})
+    views = {name: {"test_accuracy": 0.9, "test_kept_share": 0.4} for name in ("clean", "average")}
+    write("vgib", [0.5, 0.6], views=views)
+    table = classification.views_table(classification.cells(made, records), "test")
+    assert table.rows == [
+        ("none", "", "0.750", "0.50"),
+        ("vgib", "clean", "0.900", "0.40"),
+        ("vgib", "average", "0.900", "0.40"),
+    ]
+
+
 def test_records_of_other_settings_do_not_count(made: Recipe, records: Records) -> None:
     job = made.jobs({"epochs": 3})[0]
     records.append(job.cell(), dict.fromkeys(FIELDS) | {"key": job.key()})

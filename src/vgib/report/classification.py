@@ -306,9 +306,10 @@ def summary_table(found: Sequence[Summary], control: str) -> TextTable:
 def views_table(found: Sequence[Cell], part: Literal["val", "test"]) -> TextTable:
     """What each bottleneck reaches by what it predicts from, on the folds that judge or validate.
 
-    A mean over all places and folds that every row has, so that rows can be compared.
+    A mean over all places and folds that every row has, so that rows can be compared; a bottleneck
+    without any record has no row.
     """
-    names = list(dict.fromkeys(cell.bottleneck for cell in found))
+    names = list(dict.fromkeys(cell.bottleneck for cell in found if cell.results))
     by_name = {
         name: {
             (c.place, fold): c.results[fold]
@@ -318,7 +319,7 @@ def views_table(found: Sequence[Cell], part: Literal["val", "test"]) -> TextTabl
         }
         for name in names
     }
-    shared = sorted(set.intersection(*(set(results) for results in by_name.values())))
+    shared = sorted(set.intersection(*map(set, by_name.values()))) if by_name else []
     rows: list[tuple[str, ...]] = []
     for name in names:
         results = [by_name[name][where] for where in shared]
@@ -327,7 +328,7 @@ def views_table(found: Sequence[Cell], part: Literal["val", "test"]) -> TextTabl
             for view in (results[0]["views"] if results else {})
         }
         for view, judged in (views or {"": results}).items():
-            if all(judged):
+            if judged and all(judged):
                 accuracy = np.mean([each[f"{part}_accuracy"] for each in judged])
                 kept = np.mean([each[f"{part}_kept_share"] for each in judged])
                 rows.append((name, view, f"{accuracy:.3f}", f"{kept:.2f}"))

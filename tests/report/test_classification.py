@@ -150,8 +150,8 @@ def test_views_are_averaged_over_the_folds_that_every_row_has(
     table = classification.views_table(classification.cells(made, records), "test")
     assert table.rows == [
         ("none", "", "0.750", "0.50"),
-        ("vgib", "clean", "0.900", "0.40"),
         ("vgib", "average", "0.900", "0.40"),
+        ("vgib", "clean", "0.900", "0.40"),
     ]
 
 

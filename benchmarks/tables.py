@@ -107,20 +107,20 @@ def _explained(name: str) -> list[explanation.Cell]:
     return explanation.cells(recipe(name), Records(ROOT / "results" / name))
 
 
-def table3() -> str:
+def table3(name: str = "table3") -> str:
     """Both fidelities of each method at half size."""
-    return _rows(explanation.compact_table(_explained("table3")))
+    return _rows(explanation.compact_table(_explained(name)))
 
 
-def table3_against(ours: str) -> str:
+def table3_against(ours: str, name: str = "table3") -> str:
     """One row against every other, over networks and shares."""
-    found = explanation.comparisons(_explained("table3"), ours)
+    found = explanation.comparisons(_explained(name), ours)
     return _rows(explanation.comparison_table(found, ours))
 
 
-def table3_judges(gnn: str) -> str:
+def table3_judges(gnn: str, name: str = "table3") -> str:
     """What else is known of the explanations."""
-    return _rows(explanation.other_judges_table(_explained("table3"), gnn))
+    return _rows(explanation.other_judges_table(_explained(name), gnn))
 
 
 def table3_networks() -> str:
@@ -266,7 +266,11 @@ TABLES: dict[str, Callable[[], str]] = {
     "ablation": ablation,
     "table3": table3,
     "table3 against": partial(table3_against, "vgib"),
+    "table3 warmed against": partial(table3_against, "vgib-warmed"),
     "table3 refined against": partial(table3_against, "vgib-refined"),
+    "scaffold": partial(table3, "table3_scaffold"),
+    "scaffold against": partial(table3_against, "vgib-warmed", "table3_scaffold"),
+    "scaffold judges": partial(table3_judges, "gcn-2x16", "table3_scaffold"),
     "table3 judges 2x16": partial(table3_judges, "gcn-2x16"),
     "table3 judges 3x64": partial(table3_judges, "gcn-3x64"),
     "table3 networks": table3_networks,
@@ -293,7 +297,8 @@ PAGES = {
         *("table1", "table1 full", "gap", "gap full", "table2", "figure1", "figure2b", "ablation"),
     ),
     "docs/explanation.md": (
-        *("table3", "table3 against", "table3 refined against", "table3 judges 2x16"),
+        *("table3", "table3 against", "table3 warmed against", "table3 refined against"),
+        *("scaffold", "scaffold against", "scaffold judges", "table3 judges 2x16"),
         *("table3 judges 3x64", "table3 networks", "ablation explanation", "ground truth"),
         *("ground truth edges", "ground truth gains"),
     ),

@@ -41,6 +41,7 @@ STYLE = {
     "gsat": ("#90be6d", "--"),
     "vgib-paper": ("#e39a3b", "-"),
     "vgib": ("#7b2d8b", "-"),
+    "vgib-warmed": ("#7b2d8b", "-."),
     "vgib-refined": ("#7b2d8b", "--"),
     "vgib-each": ("#7b2d8b", ":"),
 }

@@ -35,8 +35,9 @@ def test_table4_follows_the_protocol() -> None:
         assert (job.epochs, job.batch_size, job.lr, job.halve_at) == (100, 128, 0.01, 50)
         assert (job.folds, job.fold_seed) == (10, 12345)
         assert (job.hidden, job.depth, job.dropout) == (16, 2, 0.5)
-        if job.module in ("gib", "vgib"):
-            assert job.options["predict_from"] in ("subgraph", "perturbed", "clean")
+        assert not job.nested and job.average is None
+        if job.bottleneck in ("gib", "vgib"):
+            assert job.options["predict_from"] == "subgraph"
 
 
 def test_cheap_datasets_come_first() -> None:

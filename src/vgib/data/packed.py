@@ -211,18 +211,20 @@ class PackedGraphs:
     @cached_property
     def is_undirected(self) -> bool:
         """Whether every edge has its reverse, which makes products cheaper."""
-        offset = self.node_ptr[:-1].repeat_interleave(self.edge_ptr.diff())
-        sender = self.col + offset
+        sender = self.senders()
         receiver = torch.arange(self.num_nodes).repeat_interleave(self.indptr.diff())
         # Rows are sorted, so (receiver, sender) ascends; symmetric means: sorting by sender first
         # gives the same list with the two exchanged.
         order = self._by_sender()
         return torch.equal(sender[order], receiver) and torch.equal(receiver[order], sender)
 
+    def senders(self) -> Tensor:
+        """The sender of each edge, numbered over all graphs, ``int64 [edges]``."""
+        return self.col + self.node_ptr[:-1].repeat_interleave(self.edge_ptr.diff())
+
     def _by_sender(self) -> Tensor:
         """The edges sorted by sender, then by receiver."""
-        offset = self.node_ptr[:-1].repeat_interleave(self.edge_ptr.diff())
-        return torch.sort(self.col + offset, stable=True).indices
+        return torch.sort(self.senders(), stable=True).indices
 
     @overload
     def __getitem__(self, index: int) -> Data: ...

@@ -138,8 +138,7 @@ class _Edges:
     @classmethod
     def of(cls, graphs: PackedGraphs) -> "_Edges":
         indptr = graphs.indptr.numpy()
-        first = np.repeat(graphs.node_ptr[:-1].numpy(), graphs.edge_ptr.diff().numpy())
-        return cls(graphs.col.numpy() + first, indptr, np.diff(indptr))
+        return cls(graphs.senders().numpy(), indptr, np.diff(indptr))
 
 
 def refined(graphs: PackedGraphs, edges: _Edges) -> npt.NDArray[np.int64]:

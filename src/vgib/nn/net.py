@@ -7,13 +7,21 @@ from torch import Tensor, nn
 
 from vgib.config import Architecture
 from vgib.errors import InputError
-from vgib.nn.bottleneck import Bottleneck, Encoded, Perturbed, Readout, bottlenecks, hard_keep
+from vgib.nn.bottleneck import (
+    Bottleneck,
+    Encoded,
+    Perturbed,
+    PredictFrom,
+    Readout,
+    bottlenecks,
+    hard_keep,
+)
 from vgib.nn.encoder import Embedding, Encoder, Wrapped
 from vgib.nn.sparse import Adjacency, Segments
 
 Task = Literal["regression", "classification"]
 
-VIEWS = ("subgraph", "perturbed", "clean")
+THREE_VIEWS: tuple[PredictFrom, ...] = ("subgraph", "perturbed", "clean")
 """Three ways to read a graph at test time: its kept nodes, the perturbed graph that is expected,
 the whole."""
 
@@ -145,11 +153,11 @@ class SubgraphNet(nn.Module):
         if name != "average":
             output: Tensor = self.head(self.view(name, encoded, perturbed))
             return output
-        views = [self.view(each, encoded, perturbed) for each in VIEWS]
+        views = [self.view(each, encoded, perturbed) for each in THREE_VIEWS]
         mean: Tensor = self.head(torch.stack(views)).mean(0)
         return mean
 
-    def view(self, name: str, encoded: Encoded, perturbed: Perturbed) -> Tensor:
+    def view(self, name: PredictFrom, encoded: Encoded, perturbed: Perturbed) -> Tensor:
         """The graph as the head is to see it, ``[num_graphs, channels]``."""
         match name:
             case "clean":

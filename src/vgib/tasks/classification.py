@@ -20,7 +20,7 @@ from vgib.data.quotient import quotient_if_worthwhile
 from vgib.data.splits import Split, stratified_folds
 from vgib.labels import as_targets, task_of
 from vgib.nn.bottleneck import PredictFrom
-from vgib.nn.net import SubgraphNet, build
+from vgib.nn.net import THREE_VIEWS, SubgraphNet, build
 from vgib.recipes.jobs import ClassificationJob
 from vgib.train import Epoch, History, predict, seeded, train
 
@@ -28,8 +28,8 @@ COLLAPSE_MARGIN = 0.01
 """A gate that keeps all but this share of the nodes, or no more than it, has collapsed."""
 
 VIEWS: dict[str, tuple[PredictFrom, ...]] = {
-    "gib": ("subgraph", "perturbed", "clean"),
-    "vgib": ("subgraph", "perturbed", "clean", "average"),
+    "gib": THREE_VIEWS,
+    "vgib": (*THREE_VIEWS, "average"),
 }
 """What can be pooled at test time, for bottlenecks that score nodes before the readout."""
 

@@ -1,12 +1,11 @@
 """Named datasets: fetched, checked against the published statistics, and read."""
 
-import logging
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from vgib.data.entries import Entry, Statistics, entry, names
 from vgib.data.sources import Source, cache_folder, find_source, mirror_folder
-from vgib.errors import FileFormatError, InputError, UnwritableError
+from vgib.errors import FileFormatError, InputError
 
 if TYPE_CHECKING:  # torch and pandas are slow to import, and listing the catalog needs neither
     import pandas as pd
@@ -18,8 +17,6 @@ __all__ = ["Entry", "Statistics", "cache_folder", "entry", "fetch", "load", "loa
 
 READER_VERSION = 1
 """Part of the name of packed files: to be raised when the same source would give other graphs."""
-
-logger = logging.getLogger(__name__)
 
 
 def fetch(
@@ -119,17 +116,11 @@ def _packed(
     stem = Path(found.file).stem
     version = f"{features}-{target}-v{FORMAT_VERSION}.{READER_VERSION}"
     packed = cache / "packed" / f"{stem}-{source.sha256[:16]}-{version}.safetensors"
-    if packed.is_file():
-        try:
-            return PackedGraphs.load(packed)
-        except FileFormatError as error:
-            logger.warning("%s; it is written anew", error)
-    graphs = _read_graphs(found, source.path, features, target)
-    try:
-        graphs.save(packed)
-    except UnwritableError as error:
-        logger.warning("%s; the next load reads the source again", error)
-    return graphs
+
+    def read() -> PackedGraphs:
+        return _read_graphs(found, source.path, features, target)
+
+    return PackedGraphs.load_or_make(packed, read, "the next load reads the source again")
 
 
 def _read_graphs(

@@ -2,7 +2,8 @@
 
 import hashlib
 import json
-from collections.abc import Iterable, Iterator, Sequence
+import logging
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from itertools import pairwise
@@ -17,8 +18,10 @@ from torch import Tensor
 from torch_geometric.data import Data
 
 from vgib.data.files import write_safetensors
-from vgib.errors import FileFormatError, InputError
+from vgib.errors import FileFormatError, InputError, UnwritableError
 from vgib.nn.sparse import Adjacency, Csr, Segments
+
+logger = logging.getLogger(__name__)
 
 FORMAT = "vgib-packed-graphs"
 FORMAT_VERSION = 1
@@ -475,6 +478,21 @@ class PackedGraphs:
             ids = tuple(text[a:b].decode() for a, b in pairwise(ends))
         codes = about["cardinalities"]
         return cls(**tensors, ids=ids, cardinalities=None if codes is None else tuple(codes))
+
+    @classmethod
+    def load_or_make(cls, path: Path, make: Callable[[], Self], otherwise: str) -> Self:
+        """From a file, else made and kept there; ``otherwise`` says what happens without it."""
+        if path.is_file():
+            try:
+                return cls.load(path)
+            except FileFormatError as error:
+                logger.warning("%s; it is written anew", error)
+        graphs = make()
+        try:
+            graphs.save(path)
+        except UnwritableError as error:
+            logger.warning("%s; %s", error, otherwise)
+        return graphs
 
 
 class _Flat(NamedTuple):

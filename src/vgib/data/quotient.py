@@ -6,7 +6,6 @@ colour refinement (Weisfeiler and Leman). Computed once for each class, a layer 
 costs a fraction: COLLAB's 24.6 million directed edges are 3.5 million links between classes.
 """
 
-import logging
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -20,10 +19,8 @@ from torch import Tensor
 from torch_geometric.data import Data
 
 from vgib.data.packed import PER_EDGE, PER_NODE, Batch, PackedGraphs
-from vgib.errors import FileFormatError, InputError, UnwritableError
+from vgib.errors import InputError
 from vgib.nn.sparse import Segments
-
-logger = logging.getLogger(__name__)
 
 WORTHWHILE = 0.5
 """A quotient is used where it has at most this share of the edges."""
@@ -171,24 +168,8 @@ def quotient_if_worthwhile(graphs: PackedGraphs, cache: Path) -> PackedGraphs:
     if graphs.edge_attr is not None:
         return graphs
     path = cache / "quotients" / f"{graphs.fingerprint()[:32]}.safetensors"
-    found = _known(path)
-    if found is None:
-        if not graphs.is_undirected:
-            return graphs
-        found = quotient(graphs)
-        try:
-            found.save(path)
-        except UnwritableError as error:
-            logger.warning("%s; the next load computes it again", error)
+    if not path.is_file() and not graphs.is_undirected:
+        return graphs
+    otherwise = "the next load computes it again"
+    found = QuotientGraphs.load_or_make(path, lambda: quotient(graphs), otherwise)
     return found if found.num_edges <= WORTHWHILE * graphs.num_edges else graphs
-
-
-def _known(path: Path) -> QuotientGraphs | None:
-    """The quotient in a file, if there is a sound one."""
-    if not path.is_file():
-        return None
-    try:
-        return QuotientGraphs.load(path)
-    except FileFormatError as error:
-        logger.warning("%s; it is written anew", error)
-        return None

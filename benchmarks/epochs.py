@@ -25,7 +25,7 @@ from vgib.labels import as_targets, task_of
 from vgib.recipes.jobs import ClassificationJob
 from vgib.recipes.recipe import recipe
 from vgib.tasks.classification import network
-from vgib.train import levels, train_inner_level, train_outer_level
+from vgib.train import levels, train_step
 
 DATASETS = ("COLLAB", "REDDIT-BINARY", "DD", "IMDB-BINARY")
 BOTTLENECKS = ("none", "gib", "vgib", "gsat")
@@ -41,9 +41,7 @@ def epoch_of(job: ClassificationJob, graphs: PackedGraphs) -> Callable[[], float
     def epoch() -> float:
         started = process_time()
         for batch in graphs.batches(job.batch_size, generator=generator):
-            if inner is not None:
-                train_inner_level(net, batch, inner)
-            train_outer_level(net, batch, outer)
+            train_step(net, batch, outer, inner)
         return process_time() - started
 
     return epoch

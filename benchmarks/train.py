@@ -28,7 +28,7 @@ from vgib.data import catalog
 from vgib.data.molecules import from_smiles
 from vgib.data.packed import PackedGraphs
 from vgib.nn.net import SubgraphNet, build
-from vgib.train import levels, seeded, train, train_inner_level, train_outer_level
+from vgib.train import levels, seeded, train, train_step
 
 Step = Callable[[], int]  # trains on one batch and says how many graphs it held
 INNER_STEPS = 150
@@ -91,9 +91,7 @@ def ours(graphs: PackedGraphs, batch_size: int, **options: str) -> Step:
 
     def step() -> int:
         batch = next(batches)
-        if inner is not None:
-            train_inner_level(net, batch, inner)
-        train_outer_level(net, batch, outer)
+        train_step(net, batch, outer, inner)
         return batch.num_graphs
 
     return step

@@ -167,13 +167,15 @@ def test_the_recorded_loss_is_the_mean_over_graphs_not_over_batches() -> None:
     net.head[2].p = 0.0
     # A rate this small leaves the weights as they are: 60 graphs in batches of 50 and 10.
     history = train(net, GRAPHS, settings=Training(epochs=1, batch_size=50, lr=1e-30))
-    assert history.curve("loss")[0] == pytest.approx(validation_loss(net, GRAPHS), rel=1e-5)
+    assert history.curve("loss")[0] == pytest.approx(
+        validation_loss(net, [GRAPHS.batch()]), rel=1e-5
+    )
 
 
 def test_the_validation_loss_does_not_depend_on_the_batch_size() -> None:
     net = make_net()
-    whole = validation_loss(net, GRAPHS)
-    assert validation_loss(net, GRAPHS, batch_size=7) == pytest.approx(whole, rel=1e-5)
+    whole = validation_loss(net, [GRAPHS.batch()])
+    assert validation_loss(net, GRAPHS.batches(7)) == pytest.approx(whole, rel=1e-5)
 
 
 def test_predictions_do_not_depend_on_the_batch_size() -> None:

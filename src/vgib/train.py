@@ -84,6 +84,7 @@ def train(
     net.to(device)
     outer, inner = levels(net, settings, team)
     own = len(graphs) if index is None else len(index)
+    held_out = [] if val is None else list(val.batches(1024, device=device))
     sizes, moments = team.batch_sizes(settings.batch_size, own), _moments(net)
     identity = _identity(net, graphs, index) if checkpoint is not None else {}
     state = _State(net, outer, inner, History(), settings, identity)
@@ -102,9 +103,7 @@ def train(
             for batch in graphs.batches(
                 sizes, index=index, generator=torch.default_generator, device=device
             ):
-                if inner is not None:
-                    train_inner_level(net, batch, inner)
-                terms = train_outer_level(net, batch, outer, clip=settings.clip)
+                terms = train_step(net, batch, outer, inner, clip=settings.clip)
                 team.average(moments, batch.num_graphs)
                 for name, term in terms.items():
                     sums[name] = sums.get(name, 0.0) + term.detach() * batch.num_graphs
@@ -114,7 +113,7 @@ def train(
             outer.update_mean(settings.average)
             if val is not None:
                 with outer.mean_shown():
-                    loss = validation_loss(net, val, device=device)
+                    loss = validation_loss(net, held_out)
                 record |= team.mean({"val_loss": loss}, len(val))
             if not all(isfinite(value) for value in record.values()):
                 raise DivergedError(
@@ -138,46 +137,43 @@ def train(
     return state.history
 
 
-def train_outer_level(
-    net: SubgraphNet, batch: Batch, level: "Level", *, clip: float | None = None
+def train_step(
+    net: SubgraphNet,
+    batch: Batch,
+    outer: "Level",
+    inner: "Level | None" = None,
+    *,
+    clip: float | None = None,
 ) -> dict[str, Tensor]:
-    """One step on a batch; gives every loss term, the ``loss`` and the ``kept`` share."""
+    """One step on a batch; gives every loss term, the ``loss`` and the ``kept`` share.
+
+    The inner level of a two-level objective goes first: the critic alone, on this batch as it is
+    encoded now.
+    """
     assert batch.y is not None
     encoded = net.encode(batch.x, batch.adj, batch.graphs)
+    if inner is not None:
+        for _ in net.bottleneck.inner_gradients(encoded.detached()):
+            inner.move(batch.num_graphs)
     perturbed = net.perturb(encoded)
     terms = net.terms_of(encoded, perturbed, batch.y)
     loss = net.objective(terms)
-    level.step(loss, batch.num_graphs, clip)
+    outer.step(loss, batch.num_graphs, clip)
     kept = batch.graphs.overall_mean((perturbed.scores.detach() >= 0.5).float())
     return terms | {"loss": loss, "kept": kept}
 
 
-def train_inner_level(net: SubgraphNet, batch: Batch, level: "Level") -> None:
-    """The inner level of a two-level objective: the critic alone, on this batch as it is now."""
-    bottleneck = net.bottleneck
-    with torch.no_grad():
-        encoded = net.encode(batch.x, batch.adj, batch.graphs)
-        perturbed = net.perturb(encoded)
-    for _ in range(bottleneck.inner_steps):
-        level.step(bottleneck.inner_loss(encoded, perturbed), batch.num_graphs)
-
-
 @torch.no_grad()
-def validation_loss(
-    net: SubgraphNet,
-    graphs: PackedGraphs,
-    *,
-    batch_size: int = 1024,
-    device: torch.device | str = "cpu",
-) -> float:
+def validation_loss(net: SubgraphNet, batches: Iterable[Batch]) -> float:
     """The loss of the prediction that is used at test time; no randomness."""
     net.eval()
-    total = 0.0
-    for batch in graphs.batches(batch_size, device=device):
+    total, graphs = 0.0, 0
+    for batch in batches:
         assert batch.y is not None
         output, _ = net.predict(batch.x, batch.adj, batch.graphs)
         total += float(net.loss(output, batch.y)) * batch.num_graphs
-    return total / len(graphs)
+        graphs += batch.num_graphs
+    return total / graphs
 
 
 @torch.no_grad()
@@ -241,9 +237,13 @@ class Level:
 
     def step(self, loss: Tensor, graphs: int, clip: float | None = None) -> None:
         """Moves the parameters down the gradient of the loss, a mean over so many graphs."""
-        gradient = self.parameters.zero_grad()
+        self.parameters.zero_grad()
         loss.backward()  # type: ignore[no-untyped-call]
-        self.team.average([gradient], graphs)
+        self.move(graphs, clip)
+
+    def move(self, graphs: int, clip: float | None = None) -> None:
+        """Likewise, down the gradient that the parameters hold already."""
+        self.team.average([self.parameters.gradient], graphs)
         if clip is not None:
             nn.utils.clip_grad_norm_(self.parameters.vector, clip)
         self.adam.step()

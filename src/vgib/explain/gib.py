@@ -69,19 +69,12 @@ class GIB(Amortized):
         p = parts.gate(h).sigmoid()
         z = p.unsqueeze(1) * h
         whole, part = graphs.mean(h), graphs.mean(z)
-        self._train_critic(parts.critic, whole, part.detach())
+        for _ in parts.critic.gradients(whole, part.detach(), self.inner_steps):
+            self._inner.step()
         run = case.frozen.run(case.batch, on_last=lambda _: z.view_as(state))
         loss = case.frozen.losses(run.output, case.goal).mean()
         loss = loss + self.beta * donsker_varadhan(parts.critic, whole, part)
         return loss + self.connectivity * connectivity(p, case.batch.adj, graphs).mean()
-
-    def _train_critic(self, critic: nn.Module, whole: Tensor, part: Tensor) -> None:
-        critic.requires_grad_(True)
-        for _ in range(self.inner_steps):
-            self._inner.zero_grad()
-            (-donsker_varadhan(critic, whole, part)).backward()  # type: ignore[no-untyped-call]
-            self._inner.step()
-        critic.requires_grad_(False)
 
     def explain(self, case: Case) -> Tensor:
         """The keep-probabilities."""

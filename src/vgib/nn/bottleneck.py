@@ -115,9 +115,9 @@ class Bottleneck(nn.Module):
     def start_epoch(self, epoch: int) -> None:
         """Called before each epoch, for schedules."""
 
-    def inner_loss(self, encoded: Encoded, perturbed: Perturbed) -> Tensor:
-        """The loss of the inner level, for bottlenecks with ``inner_steps`` (GIB alone)."""
-        raise TypeError(f"{type(self).__name__} has no inner level")
+    def inner_gradients(self, encoded: Encoded) -> Iterator[None]:
+        """The steps of the inner level (GIB alone): each leaves a gradient in its parameters."""
+        return iter(())
 
     def inner_parameters(self) -> Iterator[nn.Parameter]:
         """The parameters that the inner level trains and the outer level leaves alone."""

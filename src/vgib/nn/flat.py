@@ -27,10 +27,15 @@ class FlatParameters:
         for parameter, (low, high) in zip(self.parameters, pairwise(ends), strict=True):
             parameter.grad = self.vector.grad[low:high].view_as(parameter)
 
-    def zero_grad(self) -> Tensor:
-        """Forgets all gradients; they stay where they are, to be added to."""
+    @property
+    def gradient(self) -> Tensor:
+        """All gradients, in the order of the parameters."""
         assert self.vector.grad is not None
-        return self.vector.grad.zero_()
+        return self.vector.grad
+
+    def zero_grad(self) -> None:
+        """Forgets all gradients; they stay where they are, to be added to."""
+        self.gradient.zero_()
 
     def release(self) -> None:
         """Each parameter in its own memory again, without a gradient."""

@@ -218,6 +218,7 @@ class Views:
         self, net: SubgraphNet, held_out: PackedGraphs, names: Sequence[PredictFrom]
     ) -> None:
         self.net, self.held_out = net, held_out
+        self.batches = list(held_out.batches(1024)) if names else []
         self.best: dict[PredictFrom, tuple[float, int, dict[str, Tensor]]] = {
             name: (inf, 0, {}) for name in names
         }
@@ -235,7 +236,7 @@ class Views:
         """The validation cross-entropy of each view, from one encoding."""
         totals = dict.fromkeys(self.best, 0.0)
         self.net.eval()
-        for batch in self.held_out.batches(1024) if totals else ():
+        for batch in self.batches:
             encoded = self.net.encode(batch.x, batch.adj, batch.graphs)
             perturbed = self.net.perturb(encoded)
             assert batch.y is not None

@@ -7,7 +7,7 @@ costs a fraction: COLLAB's 24.6 million directed edges are 3.5 million links bet
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import ClassVar
@@ -82,6 +82,16 @@ class QuotientGraphs(PackedGraphs):
         csr = batch.adj.csr
         csr.links = torch.from_numpy(self.links.numpy().take(edges)).to(device)
         csr.copies = batch.graphs.copies.sizes
+        back = torch.from_numpy(self._links_back.take(edges)).to(device)
+        csr.transpose = replace(csr, links=back)
+        csr.transpose.transpose = csr
+
+    @cached_property
+    def _links_back(self) -> npt.NDArray[np.float32]:
+        """The links of each edge's reverse: as many copies, shared among the others' copies."""
+        receivers = self.copies.repeat_interleave(self.indptr.diff())
+        back = self.links * receivers / self.copies[self.senders()]
+        return back.float().numpy()
 
 
 def quotient(graphs: PackedGraphs) -> QuotientGraphs:

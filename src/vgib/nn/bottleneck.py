@@ -59,11 +59,10 @@ class Encoded:
         """The readout of the (weighted) nodes, ``[num_nodes, c] -> [num_graphs, c]``."""
         if weight is None:
             return self.graphs.sum(z) if self.readout == "sum" else self.graphs.mean(z)
+        total = self.graphs.sum(z, weight)
         if self.readout == "sum":
-            return self.graphs.sum(weight.unsqueeze(1) * z)
-        column = weight.unsqueeze(1)
-        both = self.graphs.sum(torch.cat([column * z, column], dim=1))
-        return both[:, :-1] / both[:, -1:].clamp(min=torch.finfo(z.dtype).tiny)
+            return total
+        return total / self.graphs.sum(weight.unsqueeze(1)).clamp(min=torch.finfo(z.dtype).tiny)
 
 
 @dataclass(eq=False)
@@ -142,13 +141,24 @@ class NoBottleneck(Bottleneck):
         return Perturbed(graph=encoded.whole, scores=ones)
 
 
+class Tanh(nn.Module):
+    r"""The hyperbolic tangent as :math:`1 - 2 \sigma(-2x)`.
+
+    To torch's rounding the same; on a CPU its own takes four times as long.
+    """
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Element by element."""
+        return torch.rsub(torch.sigmoid(-2 * x), 1, alpha=2)
+
+
 class Gate(nn.Module):
     r"""One logit for each node, :math:`\log p_j/(1 - p_j) = \mathrm{MLP}(h_j)` (Sec. 4.1)."""
 
     def __init__(self, channels: int, hidden: int | None = None) -> None:
         super().__init__()
         width = hidden or channels
-        self.mlp = nn.Sequential(nn.Linear(channels, width), nn.Tanh(), nn.Linear(width, 1))
+        self.mlp = nn.Sequential(nn.Linear(channels, width), Tanh(), nn.Linear(width, 1))
 
     def forward(self, h: Tensor) -> Tensor:
         """``[num_nodes, channels] -> [num_nodes]``."""

@@ -99,10 +99,10 @@ class GAT(GATConv):  # type: ignore[misc]
         sender = (h * self.att_src[0]).sum(-1)
         receiver = (h * self.att_dst[0]).sum(-1)
         loop = self._activate(sender + receiver)
-        edge = self._activate(sender[csr.col] + receiver[csr.row])
+        edge = self._activate(sender.index_select(0, csr.col) + receiver.index_select(0, csr.row))
         # The largest logit of each row, for a softmax that cannot overflow.
         top = torch.maximum(Segments(csr.indptr).max(edge), loop.detach())
-        edge = (edge - top[csr.row]).exp()
+        edge = (edge - top.index_select(0, csr.row)).exp()
         if edge_index.weight is not None:
             edge = edge * edge_index.weight
         loop = (loop - top).exp().unsqueeze(1)

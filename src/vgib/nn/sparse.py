@@ -9,7 +9,7 @@ bits, which the vendor kernels take as they are; of 64 bits they make copies fir
 
 import warnings
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -34,11 +34,12 @@ class Csr:
     any, travel beside it, so that they can carry a gradient.
 
     Attributes:
-        symmetric: Whether the positions of the transpose are the same.
+        symmetric: Whether the transpose is the same, values included.
         links: The constant values that stand at the non-zeros, ``[nonzeros]``; all 1 when ``None``.
-        copies: ``float [rows, 1]``; ``copies * links`` is a symmetric matrix (a quotient graph's,
-            see :mod:`vgib.data.quotient`). With ``None`` it is ``links`` that is.
+        copies: ``float [rows, 1]``; how many nodes each row stands for, in a quotient graph (see
+            :mod:`vgib.data.quotient`); one when ``None``.
         flip: Gives ``to_transpose``, for whoever knows it without sorting.
+        picks: Whether each row holds exactly one non-zero: the product picks rows.
     """
 
     indptr: Tensor
@@ -48,6 +49,7 @@ class Csr:
     links: Tensor | None = None
     copies: Tensor | None = None
     flip: Callable[[], Tensor] | None = None
+    picks: bool = False
 
     @property
     def num_rows(self) -> int:
@@ -78,15 +80,16 @@ class Csr:
         counts = torch.bincount(self.col, minlength=self.num_cols)
         indptr = torch.zeros(self.num_cols + 1, dtype=torch.int32, device=self.col.device)
         indptr[1:] = counts.cumsum(0)
-        return Csr(indptr, self.row[self.to_transpose], self.num_rows)
+        links = None if self.links is None else self.links.index_select(0, self.to_transpose)
+        rows = self.row.index_select(0, self.to_transpose)
+        return Csr(indptr, rows, self.num_rows, links=links)
 
     @cached_property
     def row_sums(self) -> Tensor:
         """The sum of each row's values, ``[rows]``."""
         if self.links is None:
             return self.counts
-        ones = self.links.new_ones(self.num_cols, 1)
-        return (self.matrix(None, ones.dtype) @ ones).squeeze(1)
+        return self.times(self.links.new_ones(self.num_cols, 1)).squeeze(1)
 
     @cached_property
     def _own(self) -> dict[torch.dtype, Tensor]:
@@ -104,6 +107,19 @@ class Csr:
             self.indptr, self.col, values, (self.num_rows, self.num_cols), check_invariants=False
         )
 
+    def times(self, x: Tensor, values: Tensor | None = None) -> Tensor:
+        """The product with a dense matrix; no gradient."""
+        if self.picks:
+            values = self.links if values is None else values
+            picked = x.index_select(0, self.col)
+            return picked if values is None else picked.mul_(values.to(x).unsqueeze(1))
+        matrix = self.matrix(values, x.dtype)
+        if not (HAS_MKL and x.is_cpu):
+            return matrix @ x
+        # What `@` would fill with zeros and copy first is only written here.
+        out = x.new_empty(self.num_rows, x.shape[1])
+        return torch.addmm(out, matrix, x, beta=0, out=out)
+
 
 def product(matrix: Csr, x: Tensor, weight: Tensor | None = None) -> Tensor:
     r"""The sparse product, differentiable in both arguments.
@@ -114,7 +130,7 @@ def product(matrix: Csr, x: Tensor, weight: Tensor | None = None) -> Tensor:
     ``None``).
     """
     if not torch.is_grad_enabled():
-        return matrix.matrix(weight, x.dtype) @ x
+        return matrix.times(x, weight)
     result: Tensor = _Product.apply(x, weight, matrix)  # type: ignore[no-untyped-call]
     return result
 
@@ -132,7 +148,7 @@ class _Product(torch.autograd.Function):
     def forward(ctx: Any, x: Tensor, weight: Tensor | None, matrix: Csr) -> Tensor:
         ctx.matrix = matrix
         ctx.save_for_backward(x, weight)
-        return matrix.matrix(weight, x.dtype) @ x
+        return matrix.times(x, weight)
 
     @staticmethod
     def backward(ctx: Any, grad: Tensor) -> tuple[Tensor | None, Tensor | None, None]:
@@ -140,11 +156,8 @@ class _Product(torch.autograd.Function):
         matrix: Csr = ctx.matrix
         grad_x = grad_weight = None
         if ctx.needs_input_grad[0] and weight is not None:
-            grad_x = product(matrix.transpose, grad, weight[matrix.to_transpose])
-        elif ctx.needs_input_grad[0] and matrix.copies is not None:
-            # D M is symmetric, so that M^T = D M D^-1.
-            copies = matrix.copies.to(grad)
-            grad_x = copies * product(matrix, grad / copies)
+            flipped = weight.index_select(0, matrix.to_transpose)
+            grad_x = product(matrix.transpose, grad, flipped)
         elif ctx.needs_input_grad[0]:
             grad_x = product(matrix.transpose, grad)
         if ctx.needs_input_grad[1]:
@@ -160,7 +173,7 @@ class _EdgeDot(torch.autograd.Function):
         ctx.matrix = matrix
         ctx.save_for_backward(a, b)
         if matrix.col.numel() == 0 or not (a.is_cuda or HAS_MKL):
-            return (a[matrix.row] * b[matrix.col]).sum(-1)
+            return (a.index_select(0, matrix.row) * b.index_select(0, matrix.col)).sum(-1)
         zeros = matrix.matrix(a.new_zeros(matrix.col.numel()), a.dtype)
         sampled: Tensor = torch.sparse.sampled_addmm(zeros, a.contiguous(), b.t(), beta=0.0)
         return sampled.values()
@@ -169,7 +182,7 @@ class _EdgeDot(torch.autograd.Function):
     def backward(ctx: Any, grad: Tensor) -> tuple[Tensor, Tensor, None]:
         a, b = ctx.saved_tensors
         matrix: Csr = ctx.matrix
-        flipped = grad[matrix.to_transpose]
+        flipped = grad.index_select(0, matrix.to_transpose)
         return product(matrix, b, grad), product(matrix.transpose, a, flipped), None
 
 
@@ -246,7 +259,7 @@ class Adjacency:
         """The weight of each edge, its ends included, ``[num_edges]``; ``None`` when all are 1."""
         if self.ends is None:
             return self.weight
-        both = self.ends[self.csr.row] * self.ends[self.csr.col]
+        both = self.ends.index_select(0, self.csr.row) * self.ends.index_select(0, self.csr.col)
         return both if self.weight is None else both * self.weight
 
     def with_weight(self, weight: Tensor) -> "Adjacency":
@@ -315,13 +328,32 @@ class Segments:
         members = Csr(self.ptr, nodes[:-1], num_nodes)
         if self.graph_of_node is not None:
             members.row = self.graph_of_node
-        members.transpose = Csr(nodes, members.row, self.num_graphs)
+        members.to_transpose = members.col
+        members.transpose = Csr(nodes, members.row, self.num_graphs, picks=True)
+        members.transpose.to_transpose = members.col
         members.transpose.transpose = members
         return members
 
-    def sum(self, x: Tensor) -> Tensor:
-        """The sum over each graph's nodes, ``[num_nodes, channels] -> [num_graphs, channels]``."""
-        return product(self._members, x if self.copies is None else self.copies.sizes.to(x) * x)
+    @cached_property
+    def _counted(self) -> Csr:
+        """The members, each as often as it counts."""
+        if self.copies is None:
+            return self._members
+        plain, counts = self._members, self.copies.sizes.squeeze(1)
+        counted, back = replace(plain, links=counts), replace(plain.transpose, links=counts)
+        counted.to_transpose = back.to_transpose = plain.to_transpose
+        counted.transpose, back.transpose = back, counted
+        return counted
+
+    def sum(self, x: Tensor, weight: Tensor | None = None) -> Tensor:
+        """The (weighted) sum over each graph's nodes.
+
+        ``x`` is ``[num_nodes, channels]``, ``weight`` is ``[num_nodes]``, the result is
+        ``[num_graphs, channels]``.
+        """
+        if weight is not None and self.copies is not None:
+            weight = weight * self.copies.sizes.squeeze(1).to(weight)
+        return product(self._counted, x, weight)
 
     def mean(self, x: Tensor) -> Tensor:
         """The mean over each graph's nodes."""

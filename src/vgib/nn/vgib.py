@@ -158,16 +158,14 @@ class NodeSums(NamedTuple):
 def node_sums(
     h: Tensor, keep: Tensor, graphs: Segments, noise_power: Tensor | None = None
 ) -> NodeSums:
-    r"""All sums that the bound and the readout need, by one product.
+    r"""All sums that the bound and the readout need.
 
     ``noise_power`` is :math:`(1-\lambda_j)^2` where it does not follow from ``keep``, in a quotient
     graph: there both are means over the nodes for which one stands.
     """
-    column = keep.unsqueeze(1)
-    kept = column * h
-    power = (1 - column).square() if noise_power is None else noise_power.unsqueeze(1)
-    sums = graphs.sum(torch.cat([kept, column, power], dim=1))
-    return NodeSums(sums[:, :-2], sums[:, -2:-1], sums[:, -1:])
+    power = (1 - keep).square() if noise_power is None else noise_power
+    gates = graphs.sum(torch.stack([keep, power], dim=1))
+    return NodeSums(graphs.sum(h, keep), gates[:, :1], gates[:, 1:])
 
 
 def noisy_sum(
@@ -336,7 +334,8 @@ class VGIB(Bottleneck):
             return relax(logits, self.temperature), None
         with torch.no_grad():
             each = relax(graphs.copies.repeat(logits), self.temperature)
-            powers = torch.stack([each, each.square(), each.pow(3)], dim=1)
+            square = each.square()
+            powers = torch.stack([each, square, each * square], dim=1)
             first, second, third = graphs.copies.mean(powers).unbind(1)
         moved = (logits - logits.detach()) / self.temperature  # zero, with a gradient
         keep = torch.addcmul(first, first - second, moved)

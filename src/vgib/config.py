@@ -85,6 +85,9 @@ class Architecture(Settings):
     head_hidden: int = Field(16, ge=1, description="Hidden channels of the head.")
     dropout: float = Field(0.0, ge=0, lt=1, description="Dropout in the head.")
     last_relu: bool = Field(True, description="A ReLU after the last layer.")
+    normalise: bool = Field(
+        False, description="Batch norm after the last layer, which gin has anyway."
+    )
     positive_output: bool = Field(False, description="A ReLU after the regression head.")
     standardize: bool = Field(
         True, description="Train regression on targets of mean 0 and spread 1."

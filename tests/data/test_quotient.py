@@ -52,7 +52,13 @@ def random_graphs(seed: int) -> PackedGraphs:
     return pack([6, 6, 6], edges, codes)
 
 
-def make_net(encoder: str, bottleneck: str, readout: Any = "sum", **options: Any) -> SubgraphNet:
+def make_net(
+    encoder: str,
+    bottleneck: str,
+    readout: Any = "sum",
+    normalise: bool = False,
+    **options: Any,
+) -> SubgraphNet:
     with seeded(3):
         return build(
             encoder=encoder,
@@ -61,7 +67,7 @@ def make_net(encoder: str, bottleneck: str, readout: Any = "sum", **options: Any
             in_channels=1,
             task="classification",
             outputs=2,
-            architecture=Architecture.of(hidden=5, depth=3, readout=readout),
+            architecture=Architecture.of(hidden=5, depth=3, readout=readout, normalise=normalise),
             bottleneck_options=options,
         ).double()
 
@@ -117,12 +123,13 @@ def test_the_degree_and_the_sums_are_those_of_the_graphs(seed: int) -> None:
 @pytest.mark.parametrize("readout", ["sum", "mean"])
 @pytest.mark.parametrize("encoder", ["gcn", "sage", "gin", "gat"])
 @pytest.mark.parametrize("bottleneck", ["none", "gib"])
+@pytest.mark.parametrize("normalise", [False, True])
 @pytest.mark.parametrize("seed", [1, 2])
 def test_training_is_the_same_term_by_term_and_gradient_by_gradient(
-    bottleneck: str, encoder: str, readout: str, seed: int
+    bottleneck: str, encoder: str, readout: str, seed: int, normalise: bool
 ) -> None:
     graphs = random_graphs(seed)
-    net = make_net(encoder, bottleneck, readout).train()
+    net = make_net(encoder, bottleneck, readout, normalise).train()
     results = []
     for some in (graphs, quotient(graphs)):
         with seeded(0):
@@ -141,7 +148,7 @@ def test_vgib_is_the_same_for_the_same_gates(
     # Which place among the copies each node takes: those of a class follow each other.
     node_class = torch.tensor([0, 1, 1, 1, 1, 2, 2, 3, 4, 5, 6, 6, 5, 7])
     order = torch.sort(node_class, stable=True).indices
-    options = {"prior": prior, "beta": 0.5, "subgraph": 1.0, "connectivity": 0.3}
+    options = {"prior": prior, "beta": 0.5, "subgraph": 1.0, "connectivity": 0.3, "budget": 0.3}
     results, populations = [], []
     for some, drawn in ((graphs, gates), (found, gates[order])):
         net = make_net(encoder, "vgib", temperature=0.7, **options).train()

@@ -195,6 +195,22 @@ def test_the_last_relu_can_be_left_out(name: str) -> None:
     assert torch.equal(bare.states(x, edges)[0], encoder.states(x, edges)[0])
 
 
+@pytest.mark.parametrize("name", NAMES)
+def test_the_last_representations_can_be_normalised(name: str) -> None:
+    x, edges = random_graph()
+    torch.manual_seed(0)
+    plain = Encoder(name, 4, hidden=6).double().train()
+    torch.manual_seed(0)
+    normed = Encoder(name, 4, hidden=6, normalise=True).double().train()
+    adj = Adjacency.from_edge_index(edges, len(x))
+    last = plain(x, adj)
+    # A GIN's own MLP ends in a batch norm; it gets no second one.
+    wanted = last if name == "gin" else nn.functional.batch_norm(last, None, None, training=True)
+    torch.testing.assert_close(normed(x, adj), wanted)
+    torch.testing.assert_close(normed(x, edges), wanted)
+    torch.testing.assert_close(normed.states(x, adj)[0], plain.states(x, adj)[0])
+
+
 def test_an_unknown_layer_and_a_depth_of_zero_are_refused() -> None:
     with pytest.raises(UnknownNameError, match="did you mean 'gcn'"):
         Encoder("gcnn", 4)

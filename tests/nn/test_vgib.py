@@ -23,6 +23,7 @@ from vgib.nn.vgib import (
     inject_noise,
     node_sums,
     noisy_sum,
+    over_budget,
     relax,
 )
 
@@ -456,6 +457,25 @@ def test_the_graph_prior_leaves_the_populations_moments_alone() -> None:
 
 
 # ---- the class ---------------------------------------------------------------------------------
+
+
+def test_the_budget_is_the_squared_distance_of_the_kept_share() -> None:
+    p = torch.tensor([0.5, 0.9, 0.1, 0.4], requires_grad=True)
+    term = over_budget(p, 0.2, segments([3, 1]))
+    assert term.item() == pytest.approx((0.5 - 0.2) ** 2)
+    term.backward()
+    # Too many are kept: every probability is to fall, by the same amount.
+    assert p.grad.tolist() == pytest.approx([2 * 0.3 / 4] * 4)
+
+
+def test_the_budget_is_a_term_only_when_asked_for() -> None:
+    encoded = encoded_of(torch.randn(6, 3), [2, 4])
+    assert "budget" not in make().train()(encoded).terms
+    bottleneck = make(logit=5.0, budget=0.25).train()
+    assert bottleneck(encoded).terms["budget"].item() == pytest.approx(0.75**2)
+    assert bottleneck.weights["budget"] == 1.0
+    with pytest.raises(InputError, match="budget must be a share"):
+        make(budget=1.0)
 
 
 @pytest.mark.parametrize("prior", ["graph", "population"])

@@ -182,6 +182,8 @@ class Encoder(nn.Module):
         depth: Number of layers.
         last_relu: Whether the last layer is followed by a ReLU too (the paper's formula says so;
             the authors' program leaves it out).
+        normalise: Whether the last representations are normalised over the nodes of the batch, so
+            that readout, gate and noise are handed channels of one scale. A GIN's always are.
     """
 
     def __init__(
@@ -192,6 +194,7 @@ class Encoder(nn.Module):
         hidden: int = 16,
         depth: int = 2,
         last_relu: bool = True,
+        normalise: bool = False,
     ) -> None:
         super().__init__()
         if layer not in LAYERS:
@@ -202,6 +205,7 @@ class Encoder(nn.Module):
         self.layers = nn.ModuleList(LAYERS[layer](widths[i], widths[i + 1]) for i in range(depth))
         # GIN's own MLP ends in a ReLU and a batch norm.
         self.relu_after = [layer != "gin" and (last_relu or i < depth - 1) for i in range(depth)]
+        self.norm = BatchNorm(hidden) if normalise and layer != "gin" else None
         self.out_channels = hidden
 
     def states(self, x: Tensor, edge_index: EdgeIndex) -> tuple[Tensor, ...]:
@@ -212,6 +216,9 @@ class Encoder(nn.Module):
             if relu:
                 x = x.relu()
             found.append(x)
+        if self.norm is not None:
+            copies = edge_index.csr.copies if isinstance(edge_index, Adjacency) else None
+            found[-1] = self.norm(x, copies)
         return tuple(found)
 
     def forward(self, x: Tensor, edge_index: EdgeIndex) -> Tensor:

@@ -227,6 +227,7 @@ def build(
             hidden=hidden,
             depth=architecture.depth,
             last_relu=architecture.last_relu,
+            normalise=architecture.normalise,
         )
         if isinstance(encoder, str)
         else Wrapped(encoder)

@@ -190,6 +190,17 @@ def noisy_sum(
     return torch.addcmul(expected, spread, drawn)
 
 
+def over_budget(p: Tensor, budget: float, graphs: Segments) -> Tensor:
+    r"""The squared distance of the kept share of all nodes from the wanted one.
+
+    .. math:: \bigl(\operatorname{mean}_j [p_j \ge \tfrac12] - b\bigr)^2
+
+    Straight through: the selection forward, the gradient of the probabilities backward.
+    """
+    kept = (p >= 0.5).to(p) + p - p.detach()
+    return (graphs.overall_mean(kept) - budget).square()
+
+
 @bottlenecks.register("vgib")
 class VGIB(Bottleneck):
     r"""Keeps a node with a learned probability, else drowns it in noise, and pays for what passes.
@@ -209,6 +220,8 @@ class VGIB(Bottleneck):
         subgraph: Weight of the loss on the kept nodes alone, so that the head has seen what it is
             given at test time.
         connectivity: Weight of the connectivity term; the paper has none, its program has.
+        budget: The share of the nodes to keep, held by a penalty on the share that is kept
+            (:func:`over_budget`). The bound alone ends where it keeps everything or nothing.
         decoupled: Whether the gate alone learns from what it lets through, and encoder and head
             from the whole graph alone (``clean``), as they do without a bottleneck. The price of
             compression is then no reason to represent less.
@@ -234,6 +247,7 @@ class VGIB(Bottleneck):
         clean: float = 1.0,
         subgraph: float = 0.0,
         connectivity: float = 0.0,
+        budget: float | None = None,
         decoupled: bool = False,
         predict_from: PredictFrom = "subgraph",
         noise: Noise = "gaussian",
@@ -257,11 +271,15 @@ class VGIB(Bottleneck):
             "subgraph": subgraph,
             "compression": beta,
             "connectivity": connectivity,
+            "budget": 0.0 if budget is None else 1.0,
         }
+        if budget is not None and not 0 < budget < 1:
+            raise InputError(f"budget must be a share between 0 and 1; got {budget}")
         if decoupled and not clean:
             raise InputError(
                 "decoupled=True needs clean > 0: nothing else trains the encoder and head"
             )
+        self.budget = budget
         self.decoupled = decoupled
         self.temperature = temperature
         self.prior = prior
@@ -319,6 +337,8 @@ class VGIB(Bottleneck):
             perturbed.terms["compression"] = bound.mean()
         if self.weights["connectivity"]:
             perturbed.terms["connectivity"] = connectivity(p, encoded.adj, graphs).mean()
+        if self.budget is not None:
+            perturbed.terms["budget"] = over_budget(p, self.budget, graphs)
         return perturbed
 
     def sample(self, logits: Tensor, graphs: Segments) -> tuple[Tensor, Tensor | None]:

@@ -55,6 +55,7 @@ class ClassificationJob(Job):
     hidden: int = Field(16, ge=1, description="Channels of each layer and of the head.")
     depth: int = Field(2, ge=1, description="Number of message-passing layers.")
     dropout: float = Field(0.5, ge=0, lt=1, description="Dropout in the head.")
+    normalise: bool = Field(False, description="Batch norm after the last layer.")
     epochs: int = Field(100, ge=1, description="Passes over the training graphs.")
     batch_size: int = Field(128, ge=1, description="Graphs in one step.")
     lr: float = Field(0.01, gt=0, description="Learning rate of Adam.")

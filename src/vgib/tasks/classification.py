@@ -130,6 +130,7 @@ def network(job: ClassificationJob, graphs: PackedGraphs, classes: int) -> Subgr
                 readout=job.readout,
                 head_hidden=job.hidden,
                 dropout=job.dropout,
+                normalise=job.normalise,
             ),
             bottleneck_options=job.options,
         )

@@ -155,6 +155,17 @@ def test_views_are_averaged_over_the_folds_that_every_row_has(
     ]
 
 
+def test_several_datasets_have_a_column_each_in_the_table_of_views() -> None:
+    def cell(dataset: str, accuracy: float) -> classification.Cell:
+        result = {"test_accuracy": accuracy, "test_kept_share": 1.0, "views": {}}
+        place = (dataset, "sum", "gcn")
+        return classification.Cell(place, "none", 1, {0: result}, (), None, None)
+
+    table = classification.views_table([cell("MUTAG", 0.8), cell("DD", 0.6)], "test")
+    assert table.headers == ("bottleneck", "predicts from", "DD", "MUTAG", "accuracy", "kept")
+    assert table.rows == [("none", "", "0.600", "0.800", "0.700", "1.00")]
+
+
 def test_records_of_other_settings_do_not_count(made: Recipe, records: Records) -> None:
     job = made.jobs({"epochs": 3})[0]
     records.append(job.cell(), dict.fromkeys(FIELDS) | {"key": job.key()})

@@ -306,8 +306,8 @@ def summary_table(found: Sequence[Summary], control: str) -> TextTable:
 def views_table(found: Sequence[Cell], part: Literal["val", "test"]) -> TextTable:
     """What each bottleneck reaches by what it predicts from, on the folds that judge or validate.
 
-    A mean over all places and folds that every row has, so that rows can be compared; a bottleneck
-    without any record has no row.
+    A mean over all places and folds that every row has, so that rows can be compared, and the mean
+    of each dataset where there are several; a bottleneck without any record has no row.
     """
     names = list(dict.fromkeys(cell.bottleneck for cell in found if cell.results))
     by_name = {
@@ -320,6 +320,9 @@ def views_table(found: Sequence[Cell], part: Literal["val", "test"]) -> TextTabl
         for name in names
     }
     shared = sorted(set.intersection(*map(set, by_name.values()))) if by_name else []
+    dataset_of = np.array([place[0] for place, _ in shared])
+    datasets = list(dict.fromkeys(dataset_of.tolist()))
+    apart = datasets if len(datasets) > 1 else []
     rows: list[tuple[str, ...]] = []
     for name in names:
         results = [by_name[name][where] for where in shared]
@@ -329,11 +332,13 @@ def views_table(found: Sequence[Cell], part: Literal["val", "test"]) -> TextTabl
         }
         for view, judged in (views or {"": results}).items():
             if judged and all(judged):
-                accuracy = np.mean([each[f"{part}_accuracy"] for each in judged])
+                accuracy = np.array([each[f"{part}_accuracy"] for each in judged])
+                means = [accuracy[dataset_of == dataset].mean() for dataset in apart]
                 kept = np.mean([each[f"{part}_kept_share"] for each in judged])
-                rows.append((name, view, f"{accuracy:.3f}", f"{kept:.2f}"))
+                numbers = [f"{mean:.3f}" for mean in (*means, accuracy.mean())]
+                rows.append((name, view, *numbers, f"{kept:.2f}"))
     title = f"Accuracy and kept share, mean over {len(shared)} trainings"
-    return TextTable(title, ("bottleneck", "predicts from", "accuracy", "kept"), rows)
+    return TextTable(title, ("bottleneck", "predicts from", *apart, "accuracy", "kept"), rows)
 
 
 def long_table(found: Sequence[Cell]) -> TextTable:

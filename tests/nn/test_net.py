@@ -259,6 +259,24 @@ def test_decoupled_only_the_whole_graph_teaches_encoder_and_head() -> None:
         assert gate.any(), name
 
 
+def test_beside_the_whole_graph_the_head_sees_both() -> None:
+    given = {"beside_whole": True, "predict_from": "subgraph"}
+    net = make_net(bottleneck_options=given).eval()
+    batch = CLASSES.batch()
+    encoded = net.encode(batch.x, batch.adj, batch.graphs)
+    perturbed = net.perturb(encoded)
+    kept = net.view("subgraph", encoded, perturbed)
+    wanted = net.head(torch.cat([encoded.whole, kept], dim=1))
+    assert torch.equal(net.read(encoded, perturbed), wanted)
+    # Without any node the whole graph still speaks.
+    blank = net.head(torch.cat([encoded.whole, torch.zeros_like(kept)], dim=1))
+    assert blank.std(0).max() > 0
+    net.train()
+    terms = net.terms(batch.x, batch.adj, batch.graphs, batch.y)
+    net.objective(terms).backward()
+    assert net.head[0].weight.grad.shape[1] == 2 * encoded.h.shape[1]
+
+
 def test_decoupled_without_a_loss_on_the_whole_graph_is_refused() -> None:
     with pytest.raises(InputError, match="needs clean > 0"):
         VGIB(8, decoupled=True, clean=0.0)

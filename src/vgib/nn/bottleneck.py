@@ -95,13 +95,15 @@ class Bottleneck(nn.Module):
     weight zero is not computed. In training mode ``forward`` may be random; in evaluation mode it
     must not be. One that treats equal nodes alike, or sees to it that each draws on its own
     (``graphs.copies``), ``takes_quotients``: see :mod:`vgib.data.quotient`. One that is
-    ``decoupled`` leaves encoder and head to the loss on the whole graph.
+    ``decoupled`` leaves encoder and head to the loss on the whole graph; with ``beside_whole`` the
+    head sees what passes beside the readout of the whole graph, not in its place.
     """
 
     predict_from: PredictFrom = "perturbed"
     inner_steps: int = 0
     takes_quotients: bool = False
     decoupled: bool = False
+    beside_whole: bool = False
 
     def __init__(self) -> None:
         super().__init__()

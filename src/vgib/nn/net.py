@@ -66,7 +66,7 @@ class SubgraphNet(nn.Module):
         self.encoder = encoder
         self.bottleneck = bottleneck
         self.head = nn.Sequential(
-            nn.Linear(encoder.out_channels, head_hidden),
+            nn.Linear(encoder.out_channels * (2 if bottleneck.beside_whole else 1), head_hidden),
             nn.ReLU(),
             nn.Dropout(dropout),
             nn.Linear(head_hidden, outputs),
@@ -118,7 +118,7 @@ class SubgraphNet(nn.Module):
             keep = hard + perturbed.scores - perturbed.scores.detach()
             seen = self._as_seen(encoded)
             views["subgraph"] = seen.pool(seen.h, keep)
-        outputs = self._heads(views)
+        outputs = self._heads({name: self.shown(encoded, view) for name, view in views.items()})
         losses = self.losses(outputs, torch.cat([y] * len(views))).view(len(views), -1).mean(1)
         return dict(zip(views, losses.unbind(), strict=True)) | perturbed.terms
 
@@ -151,14 +151,14 @@ class SubgraphNet(nn.Module):
         """The raw output for the views of the graph that ``bottleneck.predict_from`` names."""
         name = self.bottleneck.predict_from
         if name != "average":
-            output: Tensor = self.head(self.view(name, encoded, perturbed))
+            output: Tensor = self.head(self.shown(encoded, self.view(name, encoded, perturbed)))
             return output
-        views = [self.view(each, encoded, perturbed) for each in THREE_VIEWS]
+        views = [self.shown(encoded, self.view(each, encoded, perturbed)) for each in THREE_VIEWS]
         mean: Tensor = self.head(torch.stack(views)).mean(0)
         return mean
 
     def view(self, name: PredictFrom, encoded: Encoded, perturbed: Perturbed) -> Tensor:
-        """The graph as the head is to see it, ``[num_graphs, channels]``."""
+        """A readout of the graph, ``[num_graphs, channels]``."""
         match name:
             case "clean":
                 return encoded.whole
@@ -167,6 +167,10 @@ class SubgraphNet(nn.Module):
                 return encoded.pool(encoded.h, keep)
             case _:
                 return perturbed.graph
+
+    def shown(self, encoded: Encoded, view: Tensor) -> Tensor:
+        """What the head sees: a view of the graph, beside the whole of it where this is wanted."""
+        return torch.cat([encoded.whole, view], dim=1) if self.bottleneck.beside_whole else view
 
     def _heads(self, views: dict[str, Tensor]) -> Tensor:
         """The head on each view, one after the other, ``[views * num_graphs, outputs]``."""

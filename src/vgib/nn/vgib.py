@@ -225,6 +225,9 @@ class VGIB(Bottleneck):
         decoupled: Whether the gate alone learns from what it lets through, and encoder and head
             from the whole graph alone (``clean``), as they do without a bottleneck. The price of
             compression is then no reason to represent less.
+        beside_whole: Whether the head sees what passes beside the readout of the whole graph, not
+            in its place: a prediction that a bottleneck can hardly spoil, and a subgraph that
+            carries what the whole graph's readout does not show.
         predict_from: What is pooled at test time: the kept nodes, the expected perturbed graph, or
             the whole graph; ``average`` is the mean of these three predictions.
         noise: ``gaussian``, or ``uniform`` as in the authors' program.
@@ -249,6 +252,7 @@ class VGIB(Bottleneck):
         connectivity: float = 0.0,
         budget: float | None = None,
         decoupled: bool = False,
+        beside_whole: bool = False,
         predict_from: PredictFrom = "subgraph",
         noise: Noise = "gaussian",
         log_term: bool = True,
@@ -281,6 +285,7 @@ class VGIB(Bottleneck):
             )
         self.budget = budget
         self.decoupled = decoupled
+        self.beside_whole = beside_whole
         self.temperature = temperature
         self.prior = prior
         self.predict_from = predict_from

@@ -105,11 +105,13 @@ def changes(
     encoded = net.encode(batch.x, batch.adj, batch.graphs)
     mean, std = moments(encoded.h, batch.graphs, job)
     keep = (~noised).to(encoded.h)
-    clean = net.rescale(net.head(encoded.whole))
+    clean = net.rescale(net.head(net.shown(encoded, encoded.whole)))
     total = torch.zeros(len(graphs))
     for _ in range(job.draws):
         z = inject_noise(encoded.h, keep, mean, std, generator=generator)
-        total += (net.rescale(net.head(encoded.pool(z))) - clean).abs().squeeze(1)
+        total += (
+            (net.rescale(net.head(net.shown(encoded, encoded.pool(z)))) - clean).abs().squeeze(1)
+        )
     return total / job.draws
 
 

@@ -140,6 +140,18 @@ def test_the_gain_over_cells_is_averaged_fold_by_fold(
     assert summary.gain.low == pytest.approx(corrected_interval(gains, 1 / 8).low)
 
 
+def test_gains_are_told_for_each_dataset(made: Recipe, records: Records, write: Write) -> None:
+    write("none", PLAIN)
+    write("vgib", BETTER)
+    table = classification.gains_table(classification.cells(made, records), "none")
+    assert table.headers[:2] == ("bottleneck", "MUTAG")
+    by_name = {row[0]: row[1:] for row in table.rows}
+    whole = classification.summaries(classification.cells(made, records), "none")
+    assert by_name["vgib"][0] == str(whole[2].gain)
+    assert set(by_name["vgib"][1:]) == set(by_name["gib"]) == {"..."}
+    assert "none" not in by_name
+
+
 def test_views_are_averaged_over_the_folds_that_every_row_has(
     made: Recipe, records: Records, write: Write
 ) -> None:
@@ -182,7 +194,7 @@ def test_the_files_hold_every_cell(made: Recipe, records: Records, write: Write)
     assert len(lines) == 3 and lines[2].startswith("MUTAG,sum,gcn,vgib,10,0.769")
     assert "2 of 240 cells" in files["table4.md"]
     assert "0.714 ± 0.02 (0.76)" in files["table4.md"]
-    assert files["table4.tex"].count(r"\begin{table}") == len(drawn.tables) == 7
+    assert files["table4.tex"].count(r"\begin{table}") == len(drawn.tables) == 8
 
 
 def test_every_recipe_has_its_coverage(tmp_path: Path) -> None:

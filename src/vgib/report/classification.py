@@ -221,11 +221,12 @@ def _summary(
 
 
 def tables(made: Recipe, records: Records) -> list[TextTable]:
-    """The halves of Table 4, the paired differences, the kept shares, and the summary."""
+    """The summary, the halves of Table 4, the paired differences and the kept shares."""
     found = cells(made, records)
     control = str(made.control)
     return [
         summary_table(summaries(found, control), control),
+        gains_table(found, control),
         *(accuracy_table(found, readout) for readout in made.grid["readout"]),
         *(difference_table(found, readout, control) for readout in made.grid["readout"]),
         *(kept_table(found, readout, control) for readout in made.grid["readout"]),
@@ -301,6 +302,20 @@ def summary_table(found: Sequence[Summary], control: str) -> TextTable:
     ]
     title = f"Each bottleneck against {control}, over all cells whose folds are complete"
     return TextTable(title, headers, rows)
+
+
+def gains_table(found: Sequence[Cell], control: str) -> TextTable:
+    """The gain of each bottleneck on each dataset, over the cells whose folds are complete."""
+    datasets = list(dict.fromkeys(cell.place[0] for cell in found))
+    gains = {
+        (summary.bottleneck, dataset): "..." if summary.gain is None else str(summary.gain)
+        for dataset in datasets
+        for summary in summaries([cell for cell in found if cell.place[0] == dataset], control)
+    }
+    names = dict.fromkeys(cell.bottleneck for cell in found if cell.bottleneck != control)
+    rows = [(name, *(gains.get((name, dataset), "...") for dataset in datasets)) for name in names]
+    title = f"The gain over {control} on each dataset, mean over encoders and readouts"
+    return TextTable(title, ("bottleneck", *datasets), rows)
 
 
 def views_table(found: Sequence[Cell], part: Literal["val", "test"]) -> TextTable:

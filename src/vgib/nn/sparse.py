@@ -34,7 +34,8 @@ class Csr:
     any, travel beside it, so that they can carry a gradient.
 
     Attributes:
-        symmetric: Whether the transpose is the same, values included.
+        symmetric: Whether the transpose is the same matrix. (A quotient graph's has the same
+            positions and other links; its ``transpose`` is set.)
         links: The constant values that stand at the non-zeros, ``[nonzeros]``; all 1 when ``None``.
         copies: ``float [rows, 1]``; how many nodes each row stands for, in a quotient graph (see
             :mod:`vgib.data.quotient`); one when ``None``.

@@ -97,15 +97,19 @@ def losses_in_turn(monkeypatch: pytest.MonkeyPatch, losses: list[float]) -> None
 
 
 def test_the_loss_falls_and_the_motifs_are_told_apart() -> None:
-    net = make_net("gin")
-    settings = Training(epochs=40, batch_size=20, lr=1e-2)
-    history = train(net, GRAPHS, val=VALIDATION, settings=settings)
-    curve = history.curve("loss")
-    assert curve[-1] < 0.5 * curve[0]
-    output, scores = predict(net, VALIDATION)
-    assert (output.argmax(1) == VALIDATION.y).float().mean() >= 0.8
-    assert scores.shape == (VALIDATION.num_nodes,)
-    assert not net.training
+    accuracies = []
+    for seed in range(3):
+        net = make_net("gin")
+        settings = Training(epochs=40, batch_size=20, lr=1e-2, seed=seed)
+        history = train(net, GRAPHS, val=VALIDATION, settings=settings)
+        curve = history.curve("loss")
+        assert curve[-1] < 0.5 * curve[0]
+        output, scores = predict(net, VALIDATION)
+        accuracies.append(float((output.argmax(1) == VALIDATION.y).float().mean()))
+        assert scores.shape == (VALIDATION.num_nodes,)
+        assert not net.training
+    # One training on sixty graphs ends anywhere between 0.7 and 1, by the last bits of its sums.
+    assert sum(accuracies) / len(accuracies) >= 0.8
 
 
 @pytest.mark.parametrize("val", [VALIDATION, None], ids=["selected", "last"])

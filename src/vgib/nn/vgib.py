@@ -275,8 +275,9 @@ class VGIB(Bottleneck):
             "subgraph": subgraph,
             "compression": beta,
             "connectivity": connectivity,
-            "budget": 0.0 if budget is None else 1.0,
         }
+        if budget is not None:
+            self.weights["budget"] = 1.0
         if budget is not None and not 0 < budget < 1:
             raise InputError(f"budget must be a share between 0 and 1; got {budget}")
         if decoupled and not clean:

@@ -276,7 +276,7 @@ class PackedGraphs:
         """
         receiver = torch.arange(self.num_nodes).repeat_interleave(self._degree)
         first = self.node_ptr[:-1].repeat_interleave(self.sizes)
-        sender = self.col + first[receiver]
+        sender = self.senders()
         kept = mask[receiver] & mask[sender]
         # New numbers of the nodes that stay, then within their graph.
         number = _pointers(mask.long())

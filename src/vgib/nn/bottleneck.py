@@ -180,6 +180,11 @@ def hard_keep(scores: Tensor, graphs: Segments, tie: float = 1e-5) -> Tensor:
     return scores >= bar
 
 
+def straight_through(hard: Tensor, p: Tensor) -> Tensor:
+    """The selection forward, the gradient of its probability backward."""
+    return hard.to(p) + p - p.detach()
+
+
 def connectivity(p: Tensor, adj: Adjacency, graphs: Segments, row_floor: float = 1e-6) -> Tensor:
     r"""How far the kept and the dropped nodes are from being two separate parts, for each graph.
 

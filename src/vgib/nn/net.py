@@ -15,6 +15,7 @@ from vgib.nn.bottleneck import (
     Readout,
     bottlenecks,
     hard_keep,
+    straight_through,
 )
 from vgib.nn.encoder import Embedding, Encoder, Wrapped
 from vgib.nn.sparse import Adjacency, Segments
@@ -113,9 +114,8 @@ class SubgraphNet(nn.Module):
         if weights.get("clean"):
             views["clean"] = encoded.whole
         if weights.get("subgraph"):
-            hard = hard_keep(perturbed.scores, encoded.graphs).to(perturbed.scores)
-            # Straight through: the selection forward, the probability's gradient backward.
-            keep = hard + perturbed.scores - perturbed.scores.detach()
+            hard = hard_keep(perturbed.scores, encoded.graphs)
+            keep = straight_through(hard, perturbed.scores)
             seen = self._as_seen(encoded)
             views["subgraph"] = seen.pool(seen.h, keep)
         outputs = self._heads({name: self.shown(encoded, view) for name, view in views.items()})

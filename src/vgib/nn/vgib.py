@@ -18,6 +18,7 @@ from vgib.nn.bottleneck import (
     PredictFrom,
     bottlenecks,
     connectivity,
+    straight_through,
 )
 from vgib.nn.sparse import Segments
 
@@ -194,10 +195,8 @@ def over_budget(p: Tensor, budget: float, graphs: Segments) -> Tensor:
     r"""The squared distance of the kept share of all nodes from the wanted one.
 
     .. math:: \bigl(\operatorname{mean}_j [p_j \ge \tfrac12] - b\bigr)^2
-
-    Straight through: the selection forward, the gradient of the probabilities backward.
     """
-    kept = (p >= 0.5).to(p) + p - p.detach()
+    kept = straight_through(p >= 0.5, p)
     return (graphs.overall_mean(kept) - budget).square()
 
 

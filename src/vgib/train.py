@@ -14,6 +14,7 @@ from typing import Any
 import torch
 from safetensors import SafetensorError, safe_open
 from torch import Tensor, nn
+from torch.optim.adam import adam
 
 from vgib.config import Training
 from vgib.data.files import write_safetensors
@@ -220,7 +221,14 @@ def seeded(seed: int, device: torch.device | str = "cpu") -> Iterator[None]:
 
 
 class Level:
-    """What one level of the objective trains: its parameters, in one vector, and their Adam."""
+    """What one level of the objective trains: its parameters, in one vector, and their Adam.
+
+    Adam is torch's function and not its object, which takes a critic as long as its gradient does.
+
+    Attributes:
+        lr: The learning rate of this epoch.
+        moments: What Adam remembers: ``step``, ``exp_avg`` and ``exp_avg_sq``.
+    """
 
     def __init__(
         self,
@@ -230,9 +238,13 @@ class Level:
         team: Alone = ALONE,
     ) -> None:
         self.parameters = FlatParameters(parameters)
-        self.team = team
-        vector = [self.parameters.vector]
-        self.adam = torch.optim.Adam(vector, lr=lr, weight_decay=decay, fused=True)
+        self.lr, self.decay, self.team = lr, decay, team
+        vector = self.parameters.vector.detach()
+        self.moments = {
+            "step": vector.new_zeros(()),
+            "exp_avg": torch.zeros_like(vector),
+            "exp_avg_sq": torch.zeros_like(vector),
+        }
         self.mean: Tensor | None = None
 
     def step(self, loss: Tensor, graphs: int, clip: float | None = None) -> None:
@@ -241,12 +253,28 @@ class Level:
         loss.backward()  # type: ignore[no-untyped-call]
         self.move(graphs, clip)
 
+    @torch.no_grad()
     def move(self, graphs: int, clip: float | None = None) -> None:
         """Likewise, down the gradient that the parameters hold already."""
         self.team.average([self.parameters.gradient], graphs)
         if clip is not None:
             nn.utils.clip_grad_norm_(self.parameters.vector, clip)
-        self.adam.step()
+        adam(
+            [self.parameters.vector],
+            [self.parameters.gradient],
+            [self.moments["exp_avg"]],
+            [self.moments["exp_avg_sq"]],
+            [],
+            [self.moments["step"]],
+            lr=self.lr,
+            weight_decay=self.decay,
+            beta1=0.9,
+            beta2=0.999,
+            eps=1e-8,
+            fused=True,
+            amsgrad=False,
+            maximize=False,
+        )
 
     @torch.no_grad()
     def update_mean(self, decay: float | None) -> None:
@@ -276,8 +304,7 @@ class Level:
         """The learning rate of this epoch: halved now and then, or falling along a cosine."""
         halvings = epoch // settings.halve_at if settings.halve_at else 0
         fall = (1 + cos(pi * epoch / settings.epochs)) / 2 if settings.cosine else 1.0
-        for group in self.adam.param_groups:
-            group["lr"] = settings.lr * 0.5**halvings * fall
+        self.lr = settings.lr * 0.5**halvings * fall
 
 
 def levels(net: SubgraphNet, settings: Training, team: Alone = ALONE) -> tuple[Level, Level | None]:
@@ -343,8 +370,7 @@ class _State:
         tensors = {f"net.{k}": v for k, v in self.net.state_dict().items()}
         tensors |= {f"best.{k}": v for k, v in self.best.items()}
         for name, level in self.levels().items():
-            moments = level.adam.state_dict()["state"].get(0, {})
-            tensors |= {f"{name}.{k}": v for k, v in moments.items()}
+            tensors |= {f"{name}.{k}": v for k, v in level.moments.items()}
         if self.outer.mean is not None:
             with self.outer.mean_shown():
                 tensors |= {f"mean.{k}": v.clone() for k, v in self.net.state_dict().items()}
@@ -379,9 +405,8 @@ class _State:
         self.net.load_state_dict(weights)
         self.best = _under("best.", tensors)
         for name, level in self.levels().items():
-            saved: dict[str, Any] = level.adam.state_dict()
-            if moments := _under(f"{name}.", tensors):
-                level.adam.load_state_dict({**saved, "state": {0: moments}})
+            for moment, value in _under(f"{name}.", tensors).items():
+                level.moments[moment].copy_(value)
         torch.set_rng_state(tensors["random"])
         if "random_cuda" in tensors and torch.cuda.is_available():
             torch.cuda.set_rng_state(tensors["random_cuda"])

@@ -1,5 +1,6 @@
 """Quotient graphs: the same layers, readouts, losses and gradients with fewer nodes."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,12 @@ from torch import Tensor
 
 from vgib.config import Architecture
 from vgib.data.packed import PackedGraphs
-from vgib.data.quotient import QuotientGraphs, quotient, quotient_if_worthwhile
+from vgib.data.quotient import (
+    QuotientGraphs,
+    in_order_of_classes,
+    quotient,
+    quotient_if_worthwhile,
+)
 from vgib.errors import InputError
 from vgib.nn import vgib as vgib_module
 from vgib.nn.net import SubgraphNet, build
@@ -176,8 +182,37 @@ def test_equal_nodes_draw_gates_of_their_own() -> None:
     assert ((1 - keep[~single]).square() < power[~single]).all()
 
 
+def test_nodes_stand_in_the_order_of_their_classes() -> None:
+    graphs = pack([4], [(0, 1), (1, 2), (2, 3)], [0, 1, 1, 0])
+    ordered = in_order_of_classes(graphs)
+    assert ordered.x.flatten().tolist() == [0, 0, 1, 1]
+    assert ordered.to_data(0).edge_index.T.tolist() == [
+        [2, 0], [3, 1], [0, 2], [3, 2], [1, 3], [2, 3],
+    ]  # fmt: skip
+    assert torch.equal(ordered.y, graphs.y)
+
+
+@pytest.mark.parametrize("readout", ["sum", "mean"])
 @pytest.mark.parametrize("encoder", ["gcn", "sage", "gin", "gat"])
-@pytest.mark.parametrize("bottleneck", ["none", "gib", "vgib"])
+@pytest.mark.parametrize("seed", [1, 2])
+def test_gsat_weights_every_node_on_its_own(encoder: str, readout: str, seed: int) -> None:
+    every = in_order_of_classes(random_graphs(seed))
+    merged = replace(quotient(every), every=every)
+    net = make_net(encoder, "gsat", readout).train()
+    results = []
+    for some in (every, merged):
+        with seeded(0):
+            results.append(gradients(net, some))
+    assert_same(*results)
+
+
+def test_gsat_cannot_train_on_nodes_that_are_lost() -> None:
+    with pytest.raises(InputError, match="GSAT makes equal nodes differ"):
+        gradients(make_net("gcn", "gsat").train(), quotient(GRAPHS))
+
+
+@pytest.mark.parametrize("encoder", ["gcn", "sage", "gin", "gat"])
+@pytest.mark.parametrize("bottleneck", ["none", "gib", "vgib", "gsat"])
 def test_predictions_and_scores_are_the_same(bottleneck: str, encoder: str) -> None:
     net = make_net(encoder, bottleneck).eval()
     graphs = GRAPHS[:4]
@@ -211,6 +246,10 @@ def test_it_is_used_where_it_saves_half_and_kept_on_disk(
     assert isinstance(quotient_if_worthwhile(star, tmp_path), QuotientGraphs)
     assert "written anew" in caplog.text
     assert QuotientGraphs.load(file).num_edges == 2
+    whole = quotient_if_worthwhile(star, tmp_path, every_node=True)
+    assert whole.every.num_nodes == 9 and whole[:1].every is None
+    again = quotient_if_worthwhile(star, tmp_path, every_node=True)
+    assert torch.equal(again.every.col, whole.every.col)
     path = pack([5], [(0, 1), (1, 2), (2, 3), (3, 4)], [0, 1, 2, 0, 1])
     assert quotient_if_worthwhile(path, tmp_path) is path
     one_way = PackedGraphs.from_edges(

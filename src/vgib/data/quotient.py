@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -20,7 +20,7 @@ from torch_geometric.data import Data
 
 from vgib.data.packed import PER_EDGE, PER_NODE, Batch, PackedGraphs
 from vgib.errors import InputError
-from vgib.nn.sparse import Segments
+from vgib.nn.sparse import EveryNode, Segments
 
 WORTHWHILE = 0.5
 """A quotient is used where it has at most this share of the edges."""
@@ -39,10 +39,13 @@ class QuotientGraphs(PackedGraphs):
     Attributes:
         copies: ``int64 [nodes]``; how many nodes each one stands for.
         links: ``float32 [edges]``; how many neighbours of the sender's class a receiver has.
+        every: The graphs themselves, :func:`in_order_of_classes`, for a bottleneck that makes equal
+            nodes differ. They stay behind on disk, and parts of a quotient go without.
     """
 
     copies: Tensor = field(default_factory=lambda: torch.zeros(0, dtype=torch.int64))
     links: Tensor = field(default_factory=lambda: torch.zeros(0))
+    every: PackedGraphs | None = None
 
     per_node: ClassVar[tuple[str, ...]] = (*PER_NODE, "copies")
     per_edge: ClassVar[tuple[str, ...]] = (*PER_EDGE, "links")
@@ -56,6 +59,10 @@ class QuotientGraphs(PackedGraphs):
     def is_undirected(self) -> bool:
         """As the graphs were."""
         return True
+
+    def __getitem__(self, index: Any) -> Any:
+        """Some of the graphs."""
+        return replace(super().__getitem__(index), every=None)
 
     def to_data(self, number: int) -> Data:
         """Refused, as is every other way to look at a single node."""
@@ -79,6 +86,13 @@ class QuotientGraphs(PackedGraphs):
         ptr[1:] = copies.cumsum(0)
         device = batch.x.device
         batch.graphs.copies = Segments(ptr.to(device))
+        if (nodes_themselves := self.every) is not None:
+
+            def every_node() -> EveryNode:
+                found = nodes_themselves.batch(batch.index, device=device)
+                return EveryNode(found.x, found.adj, found.graphs)
+
+            batch.graphs.every = every_node
         csr = batch.adj.csr
         csr.links = torch.from_numpy(self.links.numpy().take(edges)).to(device)
         csr.copies = batch.graphs.copies.sizes
@@ -103,14 +117,8 @@ def quotient(graphs: PackedGraphs) -> QuotientGraphs:
     if graphs.edge_attr is not None or not graphs.is_undirected:
         raise InputError("a quotient needs undirected graphs without edge features")
     flat = _Edges.of(graphs)
-    colour = refined(graphs, flat)
-    _, first, copies = np.unique(colour, return_index=True, return_counts=True)
-    # Classes in the order of their first nodes, so that those of a graph stand together.
-    order = np.argsort(first)
-    first, copies = first[order], copies[order]
-    rank = np.empty_like(order)
-    rank[order] = np.arange(len(order))
-    node_class = rank[colour]
+    node_class = classes(graphs, flat)
+    _, first, copies = np.unique(node_class, return_index=True, return_counts=True)
     # The links of a class are those of its first node, counted by the class at the other end.
     degree = flat.degree[first]
     receiver = np.repeat(np.arange(len(first)), degree)
@@ -134,6 +142,26 @@ def quotient(graphs: PackedGraphs) -> QuotientGraphs:
     )
 
 
+def in_order_of_classes(graphs: PackedGraphs) -> PackedGraphs:
+    """The same graphs, their nodes numbered so that those of a class follow each other.
+
+    The classes stand in the order of the :func:`quotient`'s nodes.
+    """
+    flat = _Edges.of(graphs)
+    order = np.argsort(classes(graphs, flat), kind="stable")
+    number = np.empty_like(order)
+    number[order] = np.arange(len(order))
+    receiver = np.repeat(number, flat.degree)
+    return PackedGraphs.from_edges(
+        graphs.x[torch.from_numpy(order)],
+        torch.from_numpy(np.stack([number[flat.sender], receiver])),
+        graphs.node_ptr,
+        y=graphs.y,
+        ids=graphs.ids,
+        cardinalities=graphs.cardinalities,
+    )
+
+
 @dataclass(frozen=True)
 class _Edges:
     """The edges of all graphs, by receiver."""
@@ -148,8 +176,20 @@ class _Edges:
         return cls(graphs.senders().numpy(), indptr, np.diff(indptr))
 
 
+def classes(graphs: PackedGraphs, edges: _Edges) -> npt.NDArray[np.int64]:
+    """The class of each node, ``int64 [nodes]``, numbered in the order of their first nodes.
+
+    The classes of a graph stand together then.
+    """
+    colour = refined(graphs, edges)
+    _, first = np.unique(colour, return_index=True)
+    rank = np.empty_like(first)
+    rank[np.argsort(first)] = np.arange(len(first))
+    return rank[colour]
+
+
 def refined(graphs: PackedGraphs, edges: _Edges) -> npt.NDArray[np.int64]:
-    """The class of each node, ``int64 [nodes]``: the coarsest that colour refinement arrives at.
+    """The class of each node: the coarsest classes that colour refinement arrives at.
 
     The multiset of the neighbours' classes is told by the sum of random 64-bit numbers, one for
     each class: two different ones agree with a probability of 2^-64.
@@ -173,8 +213,13 @@ def refined(graphs: PackedGraphs, edges: _Edges) -> npt.NDArray[np.int64]:
     return colour.astype(np.int64)
 
 
-def quotient_if_worthwhile(graphs: PackedGraphs, cache: Path) -> PackedGraphs:
-    """The quotient where it saves half of the edges, from a copy on disk if there is one."""
+def quotient_if_worthwhile(
+    graphs: PackedGraphs, cache: Path, *, every_node: bool = False
+) -> PackedGraphs:
+    """The quotient where it saves half of the edges, from a copy on disk if there is one.
+
+    With ``every_node`` it knows the graphs themselves too.
+    """
     if graphs.edge_attr is not None:
         return graphs
     path = cache / "quotients" / f"{graphs.fingerprint()[:32]}.safetensors"
@@ -182,4 +227,10 @@ def quotient_if_worthwhile(graphs: PackedGraphs, cache: Path) -> PackedGraphs:
         return graphs
     otherwise = "the next load computes it again"
     found = QuotientGraphs.load_or_make(path, lambda: quotient(graphs), otherwise)
-    return found if found.num_edges <= WORTHWHILE * graphs.num_edges else graphs
+    if found.num_edges > WORTHWHILE * graphs.num_edges:
+        return graphs
+    if not every_node:
+        return found
+    path = path.with_suffix(".nodes.safetensors")
+    every = PackedGraphs.load_or_make(path, lambda: in_order_of_classes(graphs), otherwise)
+    return replace(found, every=every)

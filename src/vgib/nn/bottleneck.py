@@ -74,7 +74,8 @@ class Perturbed:
         scores: One number in [0, 1] for each node; higher means kept.
         terms: Named loss terms, scalars, not yet weighted.
         attention: A factor for each node, by which the messages that it sends and receives are
-            multiplied; the graph is encoded again with it.
+            multiplied; the graph is encoded again with it. In training every node of a quotient has
+            its own.
     """
 
     graph: Tensor
@@ -94,7 +95,8 @@ class Bottleneck(nn.Module):
     ``subgraph`` that of the kept nodes alone; the bottleneck adds terms of its own. A term of
     weight zero is not computed. In training mode ``forward`` may be random; in evaluation mode it
     must not be. One that treats equal nodes alike, or sees to it that each draws on its own
-    (``graphs.copies``), ``takes_quotients``: see :mod:`vgib.data.quotient`. One that is
+    (``graphs.copies``), ``takes_quotients``: see :mod:`vgib.data.quotient`; one whose ``attention``
+    is then that of the nodes themselves ``needs_every_node`` in training. One that is
     ``decoupled`` leaves encoder and head to the loss on the whole graph; with ``beside_whole`` the
     head sees what passes beside the readout of the whole graph, not in its place.
     """
@@ -102,6 +104,7 @@ class Bottleneck(nn.Module):
     predict_from: PredictFrom = "perturbed"
     inner_steps: int = 0
     takes_quotients: bool = False
+    needs_every_node: bool = False
     decoupled: bool = False
     beside_whole: bool = False
 

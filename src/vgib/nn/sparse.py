@@ -11,7 +11,7 @@ import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor
@@ -291,11 +291,13 @@ class Segments:
     ``ptr`` is ``int32 [num_graphs + 1]``: the nodes of graph *g* are ``ptr[g]:ptr[g + 1]``;
     ``graph_of_node`` is ``int32 [num_nodes]``, worked out when it is not given. ``copies`` says
     which nodes each one stands for, in a quotient graph: sums and means count all of them.
+    ``every`` gives those nodes themselves, where they are known.
     """
 
     ptr: Tensor
     graph_of_node: Tensor | None = None
     copies: "Segments | None" = None
+    every: "Callable[[], EveryNode] | None" = None
 
     @classmethod
     def from_batch(cls, batch: Tensor, num_graphs: int | None = None) -> "Segments":
@@ -388,6 +390,12 @@ class Segments:
         times = self.ptr.diff()
         return per_graph.detach().repeat_interleave(times, output_size=int(self.ptr[-1]))
 
+    def each(self, values: Tensor) -> Tensor:
+        """Hands the nodes for which one stands its value, ``[num_nodes] -> [every node]``."""
+        if self.copies is None:
+            return values
+        return self.copies.spread(values.unsqueeze(1)).squeeze(1)
+
     def spread_or_broadcast(self, per_graph: Tensor) -> Tensor:
         """Likewise, but a single row that is the same for all graphs stays one row."""
         return per_graph if per_graph.shape[0] == 1 else self.spread(per_graph)
@@ -395,6 +403,14 @@ class Segments:
     def max(self, values: Tensor) -> Tensor:
         """The largest of ``values`` (``[num_nodes]``) in each graph; no gradient."""
         return torch.segment_reduce(values.detach(), "max", offsets=self.ptr.long())
+
+
+class EveryNode(NamedTuple):
+    """The graphs of a quotient, node by node, in the order of the nodes that stand for them."""
+
+    x: Tensor
+    adj: Adjacency
+    graphs: Segments
 
 
 def _pointers(counts: Tensor) -> Tensor:

@@ -74,7 +74,8 @@ def run_fold(
     split = fold_of(graphs, job)
     net = network(job, graphs, len(classes))
     if quotients is not None and net.bottleneck.takes_quotients:
-        graphs = quotient_if_worthwhile(graphs, quotients)
+        every_node = net.bottleneck.needs_every_node
+        graphs = quotient_if_worthwhile(graphs, quotients, every_node=every_node)
     held_out = graphs[split.val]
     views = Views(net, held_out, VIEWS.get(job.module, ()))
     history = train(

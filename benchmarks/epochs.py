@@ -22,10 +22,11 @@ from vgib.data import catalog
 from vgib.data.packed import PackedGraphs
 from vgib.data.quotient import quotient_if_worthwhile
 from vgib.labels import as_targets, task_of
+from vgib.levels import levels
 from vgib.recipes.jobs import ClassificationJob
 from vgib.recipes.recipe import recipe
 from vgib.tasks.classification import network
-from vgib.train import levels, train_step
+from vgib.train import train_step
 
 DATASETS = ("COLLAB", "REDDIT-BINARY", "DD", "IMDB-BINARY")
 BOTTLENECKS = ("none", "gib", "vgib", "gsat")

@@ -22,23 +22,17 @@ import safetensors.torch
 import torch
 from torch import Tensor
 
+from vgib import checkpoint, levels
 from vgib import train as module
+from vgib.checkpoint import History, restore
 from vgib.config import Architecture, Training
 from vgib.data.packed import PackedGraphs
 from vgib.data.synthetic import generate_ba2motifs
 from vgib.errors import FileFormatError, InputError
+from vgib.levels import Level
 from vgib.nn.bottleneck import bottlenecks
 from vgib.nn.net import SubgraphNet, build
-from vgib.train import (
-    DivergedError,
-    History,
-    Level,
-    predict,
-    restore,
-    seeded,
-    train,
-    validation_loss,
-)
+from vgib.train import DivergedError, predict, seeded, train, validation_loss
 
 GRAPHS = generate_ba2motifs(60)
 VALIDATION = generate_ba2motifs(20, seed=1)
@@ -310,13 +304,13 @@ def test_the_halved_rate_is_used() -> None:
 
 def test_a_large_gradient_is_clipped_to_its_norm(monkeypatch: pytest.MonkeyPatch) -> None:
     norms = []
-    original = module.adam
+    original = levels.adam
 
     def adam(parameters: Any, gradients: list[Tensor], *args: Any, **options: Any) -> Any:
         norms.append(float(torch.stack([gradient.norm() for gradient in gradients]).norm()))
         return original(parameters, gradients, *args, **options)
 
-    monkeypatch.setattr(module, "adam", adam)
+    monkeypatch.setattr(levels, "adam", adam)
     train(make_net(), GRAPHS, settings=Training(epochs=1, batch_size=20, clip=1e-3))
     assert norms == pytest.approx([1e-3] * 3, rel=1e-2)
 
@@ -484,7 +478,7 @@ def test_a_killed_run_resumes_to_the_very_same_weights(
     case, place = PLACES[number]
     path = killed / str(number) / "run.checkpoint"
     expected, history = run(case)
-    with caplog.at_level(logging.INFO, logger="vgib.train"):
+    with caplog.at_level(logging.INFO, logger="vgib.checkpoint"):
         found, resumed = run(case, path)
     if place == "in the first epoch":
         assert "resumed" not in caplog.text
@@ -527,9 +521,9 @@ def test_checkpoints_are_written_no_more_often_than_asked_for(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     written = []
-    original = module.write_safetensors
+    original = checkpoint.write_safetensors
     monkeypatch.setattr(
-        module, "write_safetensors", lambda *args: written.append(1) or original(*args)
+        checkpoint, "write_safetensors", lambda *args: written.append(1) or original(*args)
     )
     path = tmp_path / "run.checkpoint"
     train(make_net(), GRAPHS, settings=SHORT, checkpoint=path, checkpoint_seconds=1000)

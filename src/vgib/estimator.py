@@ -14,6 +14,7 @@ from torch import Tensor, nn
 from torch_geometric.data import Batch, Data
 
 from vgib.card import Card, load_model, part_name, save_model, versions
+from vgib.checkpoint import Epoch, History
 from vgib.chem.vocabulary import vocabulary
 from vgib.config import Architecture, Training, checked_options, preset
 from vgib.data.molecules import Molecules, from_smiles
@@ -35,7 +36,7 @@ from vgib.recognition import (
     recognitions,
 )
 from vgib.registry import option_names
-from vgib.train import Epoch, History, predict, seeded, train
+from vgib.train import predict, seeded, train
 from vgib.zoo import find
 
 log = logging.getLogger(__name__)

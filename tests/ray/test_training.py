@@ -11,13 +11,14 @@ import torch
 from tests.ray.molecules import smiles
 from torch import distributed
 
+from vgib.checkpoint import Epoch, History
 from vgib.config import Architecture, Training
 from vgib.data.molecules import from_smiles
 from vgib.errors import InputError
 from vgib.nn.attention import Attention
 from vgib.nn.net import SubgraphNet, build
 from vgib.ray.training import RayTraining, _take
-from vgib.train import DivergedError, Epoch, History, seeded, train
+from vgib.train import DivergedError, seeded, train
 
 MOLECULES = from_smiles(smiles(500)).graphs
 SIZES = MOLECULES.sizes.float()

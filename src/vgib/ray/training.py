@@ -12,13 +12,14 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from vgib.checkpoint import Epoch, History, restore
 from vgib.config import Training
 from vgib.data.packed import PackedGraphs
 from vgib.errors import InputError, VgibError
 from vgib.nn.net import SubgraphNet
 from vgib.ray.cluster import connected
 from vgib.team import ALONE, Group
-from vgib.train import Epoch, History, restore, train
+from vgib.train import train
 
 log = logging.getLogger(__name__)
 

@@ -13,6 +13,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from vgib.checkpoint import Epoch, History
 from vgib.config import Architecture, Training
 from vgib.data import catalog
 from vgib.data.packed import PackedGraphs
@@ -22,7 +23,7 @@ from vgib.labels import as_targets, task_of
 from vgib.nn.bottleneck import PredictFrom
 from vgib.nn.net import THREE_VIEWS, SubgraphNet, build
 from vgib.recipes.jobs import ClassificationJob
-from vgib.train import Epoch, History, predict, seeded, train
+from vgib.train import predict, seeded, train
 
 COLLAPSE_MARGIN = 0.01
 """A gate that keeps all but this share of the nodes, or no more than it, has collapsed."""

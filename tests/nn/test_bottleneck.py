@@ -15,7 +15,7 @@ from torch_geometric.data import Data
 import vgib.nn
 from vgib.config import PRESETS
 from vgib.data.packed import Batch, PackedGraphs
-from vgib.nn.bottleneck import Bottleneck, Encoded, bottlenecks, connectivity, hard_keep
+from vgib.nn.bottleneck import Bottleneck, Encoded, Gate, bottlenecks, connectivity, hard_keep
 from vgib.nn.encoder import LAYERS, Encoder
 from vgib.nn.net import SubgraphNet
 from vgib.nn.sparse import Adjacency, Segments
@@ -397,3 +397,15 @@ def test_the_row_floor_keeps_a_part_without_edges_finite() -> None:
     term.sum().backward()
     assert term.item() == 1
     assert p.grad.isfinite().all()
+
+
+def test_the_gate_is_its_mlp_values_and_gradients() -> None:
+    gate = Gate(4, hidden=6).double()
+    h = torch.randn(9, 4, dtype=torch.float64, generator=torch.Generator().manual_seed(0))
+    results = []
+    for logits in (gate(h), gate.mlp(h).squeeze(-1)):
+        gate.zero_grad()
+        logits.square().sum().backward()
+        results.append([logits, *(p.grad for p in gate.parameters())])
+    for ours, plain in zip(*results, strict=True):
+        assert torch.allclose(ours, plain)

@@ -146,28 +146,24 @@ class NoBottleneck(Bottleneck):
         return Perturbed(graph=encoded.whole, scores=ones)
 
 
-class Tanh(nn.Module):
-    r"""The hyperbolic tangent as :math:`1 - 2 \sigma(-2x)`.
-
-    To torch's rounding the same; on a CPU its own takes four times as long.
-    """
-
-    def forward(self, x: Tensor) -> Tensor:
-        """Element by element."""
-        return torch.rsub(torch.sigmoid(-2 * x), 1, alpha=2)
-
-
 class Gate(nn.Module):
     r"""One logit for each node, :math:`\log p_j/(1 - p_j) = \mathrm{MLP}(h_j)` (Sec. 4.1)."""
 
     def __init__(self, channels: int, hidden: int | None = None) -> None:
         super().__init__()
         width = hidden or channels
-        self.mlp = nn.Sequential(nn.Linear(channels, width), Tanh(), nn.Linear(width, 1))
+        self.mlp = nn.Sequential(nn.Linear(channels, width), nn.Tanh(), nn.Linear(width, 1))
 
     def forward(self, h: Tensor) -> Tensor:
-        """``[num_nodes, channels] -> [num_nodes]``."""
-        logits: Tensor = self.mlp(h)
+        r"""``[num_nodes, channels] -> [num_nodes]``.
+
+        With :math:`\tanh x = 1 - 2 \sigma(-2x)`: on a CPU torch's tanh takes four times as long.
+        The inner factor costs no pass over the nodes when the weights carry it.
+        """
+        first, _, last = self.mlp
+        assert isinstance(first, nn.Linear)
+        s = nn.functional.linear(h, -2 * first.weight, -2 * first.bias).sigmoid()
+        logits: Tensor = last(torch.rsub(s, 1, alpha=2))
         return logits.squeeze(-1)
 
 

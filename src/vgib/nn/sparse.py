@@ -387,8 +387,7 @@ class Segments:
 
     def repeat(self, per_graph: Tensor) -> Tensor:
         """Likewise of single numbers, without a gradient, ``[num_graphs] -> [num_nodes]``."""
-        times = self.ptr.diff()
-        return per_graph.detach().repeat_interleave(times, output_size=int(self.ptr[-1]))
+        return per_graph.detach().index_select(0, self._members.row)
 
     def each(self, values: Tensor) -> Tensor:
         """Hands the nodes for which one stands its value, ``[num_nodes] -> [every node]``."""

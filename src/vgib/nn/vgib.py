@@ -90,7 +90,7 @@ def graph_statistics(
     over nodes, when it is at hand.
     """
     mean = graphs.divide(graphs.sum(h) if total is None else total)
-    variance = graphs.mean((h - graphs.spread(mean)).square())
+    variance = graphs.mean(graphs.spread(mean).sub_(h).square_())
     return mean, variance.clamp(min=std_floor**2).sqrt()
 
 
@@ -359,8 +359,10 @@ class VGIB(Bottleneck):
             return relax(logits, self.temperature), None
         with torch.no_grad():
             each = relax(graphs.copies.repeat(logits), self.temperature)
-            square = each.square()
-            powers = torch.stack([each, square, each * square], dim=1)
+            powers = each.new_empty(each.numel(), 3)  # written in place: stacking costs twice
+            powers[:, 0] = each
+            torch.mul(each, each, out=powers[:, 1])
+            torch.mul(powers[:, 1], each, out=powers[:, 2])
             first, second, third = graphs.copies.mean(powers).unbind(1)
         moved = (logits - logits.detach()) / self.temperature  # zero, with a gradient
         keep = torch.addcmul(first, first - second, moved)

@@ -538,6 +538,48 @@ def test_other_settings_are_refused_by_name(tmp_path: Path) -> None:
         run("vgib", path, other)
 
 
+@pytest.mark.parametrize(
+    ("change", "told"),
+    [
+        ({"readout": "mean"}, "readout='sum' then, 'mean' now"),
+        ({"dropout": 0.5}, r"dropout=\[0.0\] then, \[0.5\] now"),
+        ({"last_relu": False}, r"relus=\[True, True\] then, \[True, False\] now"),
+    ],
+)
+def test_weights_that_fit_another_architecture_are_refused(
+    change: dict[str, Any], told: str, tmp_path: Path
+) -> None:
+    path = tmp_path / "run.checkpoint"
+    run("vgib", path)
+    architecture = Architecture(hidden=8).model_copy(update=change)
+    net = build(
+        encoder="gcn",
+        bottleneck="vgib",
+        cardinalities=None,
+        in_channels=1,
+        task="classification",
+        outputs=2,
+        architecture=architecture,
+    )
+    with pytest.raises(InputError, match=told):
+        train(net, GRAPHS, val=VALIDATION, settings=SHORT, checkpoint=path)
+
+
+def test_other_validation_graphs_are_refused(tmp_path: Path) -> None:
+    path = tmp_path / "run.checkpoint"
+    run("vgib", path)
+    with pytest.raises(InputError, match="validation="):
+        train(make_net(), GRAPHS, val=VALIDATION[:10], settings=SHORT, checkpoint=path)
+
+
+def test_a_cosine_cannot_be_made_longer(tmp_path: Path) -> None:
+    path = tmp_path / "run.checkpoint"
+    falling = SHORT.model_copy(update={"cosine": True})
+    run("vgib", path, falling)
+    with pytest.raises(InputError, match="epochs=5 then, 6 now"):
+        run("vgib", path, falling.model_copy(update={"epochs": 6}))
+
+
 @pytest.mark.parametrize("case", ["gib", "gin"])
 def test_another_model_is_refused(case: str, tmp_path: Path) -> None:
     path = tmp_path / "run.checkpoint"

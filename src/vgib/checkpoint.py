@@ -9,7 +9,7 @@ from typing import Any
 
 import torch
 from safetensors import SafetensorError, safe_open
-from torch import Tensor
+from torch import Tensor, nn
 
 from vgib.config import Training
 from vgib.data.files import write_safetensors
@@ -154,8 +154,17 @@ def _read(path: Path) -> tuple[dict[str, Tensor], dict[str, Any]]:
         ) from None
 
 
-def identity(net: SubgraphNet, graphs: PackedGraphs, index: Tensor | None) -> dict[str, Any]:
-    """What a checkpoint must agree with, beside the settings: the bottleneck and the data."""
+def identity(
+    net: SubgraphNet, graphs: PackedGraphs, index: Tensor | None, val: PackedGraphs | None
+) -> dict[str, Any]:
+    """What a checkpoint must agree with, beside the settings: the network and the data."""
+    network = {
+        "task": net.task,
+        "readout": net.readout,
+        "relus": getattr(net.encoder, "relu_after", None),
+        "head": [type(layer).__name__ for layer in net.head],
+        "dropout": [layer.p for layer in net.head if isinstance(layer, nn.Dropout)],
+    }
     plain = {
         f"bottleneck.{name}": value
         for name, value in vars(net.bottleneck).items()
@@ -165,7 +174,8 @@ def identity(net: SubgraphNet, graphs: PackedGraphs, index: Tensor | None) -> di
     digest = hashlib.sha256(graphs.fingerprint().encode())
     if index is not None:
         digest.update(index.numpy().tobytes())
-    return plain | weights | {"data": digest.hexdigest()}
+    held_out = None if val is None else val.fingerprint()
+    return network | plain | weights | {"data": digest.hexdigest(), "validation": held_out}
 
 
 def _under(prefix: str, tensors: dict[str, Tensor]) -> dict[str, Tensor]:
@@ -173,8 +183,12 @@ def _under(prefix: str, tensors: dict[str, Tensor]) -> dict[str, Tensor]:
 
 
 def _differences(old: dict[str, Any], new: dict[str, Any]) -> str:
-    """The settings that changed; more epochs are no change, so that training can go on longer."""
-    keys = sorted((old.keys() | new.keys()) - {"epochs"})
+    """The settings that changed.
+
+    More epochs are no change, so that training can go on longer, unless the rate falls along all of
+    them.
+    """
+    keys = sorted((old.keys() | new.keys()) - (set() if new["cosine"] else {"epochs"}))
     return ", ".join(
         f"{k}={old.get(k)!r} then, {new.get(k)!r} now" for k in keys if old.get(k) != new.get(k)
     )

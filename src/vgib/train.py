@@ -59,7 +59,7 @@ def train(
     own = len(graphs) if index is None else len(index)
     held_out = [] if val is None else list(val.batches(1024, device=device))
     sizes, moments = team.batch_sizes(settings.batch_size, own), _moments(net)
-    made_of = identity(net, graphs, index) if checkpoint is not None else {}
+    made_of = identity(net, graphs, index, val) if checkpoint is not None else {}
     state = Progress(net, outer, inner, History(), settings, made_of)
     with threads(settings.threads), seeded(settings.seed + (team.rank << 32), device):
         if checkpoint is not None and checkpoint.exists():

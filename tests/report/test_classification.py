@@ -34,19 +34,27 @@ Write = Callable[..., None]
 def write(made: Recipe, records: Records) -> Write:
     """Files invented records of a cell."""
 
-    def file(bottleneck: str, accuracies: list[float], encoder: str = "gcn", **more: Any) -> None:
-        subset = {"dataset": "MUTAG", "readout": "sum"}
+    def file(
+        bottleneck: str,
+        accuracies: list[float],
+        encoder: str = "gcn",
+        dataset: str = "MUTAG",
+        into: Records = records,
+        **more: Any,
+    ) -> None:
+        subset = {"dataset": dataset, "readout": "sum"}
         jobs = made.jobs(subset=subset | {"encoder": encoder, "bottleneck": bottleneck})
         for job, accuracy in zip(jobs, accuracies, strict=False):
             result = {
                 "test_accuracy": accuracy,
                 "test_kept_share": 0.5,
                 "collapse": None,
+                "views": {},
                 "train_graphs": 80,
                 "test_graphs": 10,
             }
-            told = {"key": job.key(), "result": result | more, "seconds": {"training": 2.0}}
-            records.append(job.cell(), dict.fromkeys(FIELDS) | told)
+            told = {"key": job.key(), "result": result | more, "seconds": {"cpu": 2.0}}
+            into.append(job.cell(), dict.fromkeys(FIELDS) | told)
 
     return file
 
@@ -140,6 +148,25 @@ def test_the_gain_over_cells_is_averaged_fold_by_fold(
     assert summary.gain.low == pytest.approx(corrected_interval(gains, 1 / 8).low)
 
 
+def test_datasets_are_averaged_whatever_the_numbers_of_their_folds(
+    made: Recipe, records: Records, write: Write
+) -> None:
+    """Fold 3 of one dataset and fold 3 of another have nothing in common."""
+    intervals = []
+    for shift in (0, 1):
+        here = Records(records.folder.parent / f"shifted{shift}")
+        for dataset, gains in (("MUTAG", BETTER), ("DD", MIXED)):
+            turn = shift if dataset == "DD" else 0
+            for name, accuracies in (("none", PLAIN), ("vgib", gains)):
+                turned = accuracies[turn:] + accuracies[:turn]
+                write(name, turned, dataset=dataset, into=here)
+        found = classification.summaries(classification.cells(made, here), "none")
+        intervals.append(next(s.gain for s in found if s.bottleneck == "vgib"))
+    one, other = intervals
+    assert one is not None and other is not None
+    assert (one.mean, one.low) == pytest.approx((other.mean, other.low))
+
+
 def test_gains_are_told_for_each_dataset(made: Recipe, records: Records, write: Write) -> None:
     write("none", PLAIN)
     write("vgib", BETTER)
@@ -165,6 +192,61 @@ def test_views_are_averaged_over_the_folds_that_every_row_has(
         ("vgib", "average", "0.900", "0.40"),
         ("vgib", "clean", "0.900", "0.40"),
     ]
+
+
+def test_gains_are_told_by_what_is_pooled(made: Recipe, records: Records, write: Write) -> None:
+    write("none", PLAIN)
+    views = {
+        "clean": {"test_accuracy": 0.75, "test_kept_share": 1.0},
+        "subgraph": {"test_accuracy": 0.65, "test_kept_share": 0.3},
+    }
+    write("vgib", BETTER, views=views)
+    write("gsat", MIXED)
+    table = classification.view_gains_table(classification.cells(made, records), "none")
+    assert [row[:3] for row in table.rows] == [("vgib", "clean", "1"), ("vgib", "subgraph", "1")]
+    clean = corrected_interval(np.subtract(0.75, PLAIN), 1 / 8)
+    assert table.rows[0][3:] == (str(clean), "1 / 0 / 0", "1.00")
+    assert table.rows[1][3].startswith("-0.064") and table.rows[1][4:] == ("0 / 0 / 1", "0.30")
+
+
+def test_folds_that_judged_can_be_left_out(made: Recipe, records: Records, write: Write) -> None:
+    write("none", PLAIN)
+    write("vgib", BETTER)
+    write("gib", BETTER[:8])
+    table = classification.unseen_table(classification.cells(made, records), "none", (8, 9, 0))
+    gain = corrected_interval(np.subtract(BETTER, PLAIN)[1:8], 1 / 8)
+    assert table.rows == [
+        ("gib", "1", str(gain), "1 / 0 / 0"),
+        ("vgib", "1", str(gain), "1 / 0 / 0"),
+    ]
+
+
+def test_a_gap_to_a_control_that_lacks_folds_is_not_shown(
+    made: Recipe, records: Records, write: Write
+) -> None:
+    write("none", PLAIN[:9])
+    write("vgib", BETTER)
+    write("gib", BETTER[:3])
+    found = classification.cells(made, records)
+    gaps = classification.difference_table(found, "sum", "none").rows
+    assert {row[1]: row[2] for row in gaps[:2]} == {"gib": "...", "vgib": "..."}
+    kept = classification.kept_table(found, "sum", "none").rows
+    assert {row[1]: row[2] for row in kept[:2]} == {
+        "gib": "0.50 (0, 0) [3/10]",
+        "vgib": "0.50 (0, 0)",
+    }
+
+
+@pytest.mark.parametrize("by", ["dataset", "encoder"])
+def test_several_encoders_or_datasets_have_a_column_each(by: Any) -> None:
+    def cell(place: tuple[str, str, str], accuracy: float) -> classification.Cell:
+        result = {"val_accuracy": accuracy, "val_kept_share": 1.0, "views": {}}
+        return classification.Cell(place, "none", 1, {0: result}, (), None, None)
+
+    found = [cell(("DD", "sum", "gcn"), 0.8), cell(("DD", "sum", "gin"), 0.6)]
+    table = classification.views_table(found, "val", by)
+    apart = ("0.800", "0.600") if by == "encoder" else ()
+    assert table.rows == [("none", "", *apart, "0.700", "1.00")]
 
 
 def test_several_datasets_have_a_column_each_in_the_table_of_views() -> None:
@@ -194,7 +276,7 @@ def test_the_files_hold_every_cell(made: Recipe, records: Records, write: Write)
     assert len(lines) == 3 and lines[2].startswith("MUTAG,sum,gcn,vgib,10,0.769")
     assert "2 of 240 cells" in files["table4.md"]
     assert "0.714 ± 0.02 (0.76)" in files["table4.md"]
-    assert files["table4.tex"].count(r"\begin{table}") == len(drawn.tables) == 8
+    assert files["table4.tex"].count(r"\begin{table}") == len(drawn.tables) == 9
 
 
 def test_every_recipe_has_its_coverage(tmp_path: Path) -> None:

@@ -4,12 +4,15 @@ import math
 
 import numpy as np
 import pytest
+from scipy import stats
 
 from vgib.report.statistics import (
     Array,
     Difference,
+    Folds,
     average_ranks,
     column_intervals,
+    combined_interval,
     corrected_interval,
     plain,
     resampled_interval,
@@ -33,6 +36,23 @@ def test_without_correction_it_is_students_interval() -> None:
     found = corrected_interval(DIFFERENCES, 0.0)
     half = 2.7764451 * np.std(DIFFERENCES, ddof=1) / math.sqrt(5)
     assert found.high - found.mean == pytest.approx(half)
+
+
+def test_datasets_with_nothing_in_common_by_hand() -> None:
+    # Variances 2.5e-4 and 4e-4.
+    one, other = [0.02, -0.01, 0.03, 0.00, 0.01], [0.05, 0.01, 0.03]
+    found = combined_interval([Folds(one, 0.125, 0.25), Folds(other, 0.2, 0.75)])
+    first = 0.25**2 * (1 / 5 + 0.125) * 2.5e-4
+    second = 0.75**2 * (1 / 3 + 0.2) * 4e-4
+    freedom = (first + second) ** 2 / (first**2 / 4 + second**2 / 2)
+    half = stats.t.ppf(0.975, freedom) * math.sqrt(first + second)
+    assert found.mean == pytest.approx(0.25 * 0.01 + 0.75 * 0.03)
+    assert found.high - found.mean == pytest.approx(half) and found.n == 8
+
+
+def test_a_dataset_of_one_fold_leaves_the_mean_open() -> None:
+    found = combined_interval([Folds(DIFFERENCES, 0.125, 0.5), Folds([0.2], 0.125, 0.5)])
+    assert found.mean == pytest.approx(0.105) and found.verdict == "tie"
 
 
 def test_the_correction_widens() -> None:

@@ -1,8 +1,8 @@
 """Table 4 from its records: each bottleneck against the plain backbone, over the same folds."""
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
 from math import nan
 from typing import Any, Literal
 
@@ -14,7 +14,9 @@ from vgib.records import Record, Records
 from vgib.report import paper
 from vgib.report.statistics import (
     Difference,
+    Folds,
     average_ranks,
+    combined_interval,
     corrected_interval,
     plain,
     spread,
@@ -23,6 +25,9 @@ from vgib.report.tables import TextTable
 
 Place = tuple[str, str, str]
 """Dataset, readout, encoder: where bottlenecks are compared."""
+
+Results = dict[int, dict[str, Any]]
+"""What the folds of a cell gave, by their numbers."""
 
 
 @dataclass(frozen=True)
@@ -34,7 +39,7 @@ class Cell:
         bottleneck: The row of the table.
         folds: Number of folds that the recipe asks for.
         results: The recorded results by fold.
-        seconds: The processor's seconds for the training of each recorded fold.
+        seconds: The processor's seconds of each recorded fold, from loading to trained.
         difference: Paired accuracy less that of the control, over the folds that both have.
         published: The paper's mean and spread, where it has this cell.
     """
@@ -42,7 +47,7 @@ class Cell:
     place: Place
     bottleneck: str
     folds: int
-    results: dict[int, dict[str, Any]]
+    results: Results
     seconds: tuple[float, ...]
     difference: Difference | None
     published: tuple[float, float] | None
@@ -113,24 +118,49 @@ def _cell(
     dataset, readout, encoder = place
     results = {fold: record["result"] for fold, record in sorted(recorded.items())}
     against = {fold: record["result"] for fold, record in control.items()}
-    both = sorted(results.keys() & against.keys())
-    difference = None
-    if both and recorded is not control:
-        gains = [results[f]["test_accuracy"] - against[f]["test_accuracy"] for f in both]
-        difference = corrected_interval(gains, graphs_ratio(results[f] for f in both))
     return Cell(
         place=place,
         bottleneck=name,
         folds=folds,
         results=results,
-        seconds=tuple(
-            # Early records have no processor time.
-            record["seconds"].get("cpu", record["seconds"]["training"])
-            for record in recorded.values()
-        ),
-        difference=difference,
+        seconds=tuple(record["seconds"]["cpu"] for record in recorded.values()),
+        difference=None if recorded is control else paired(results, against),
         published=paper.value(numbers, readout, encoder, name, dataset),
     )
+
+
+def paired(results: Results, against: Results) -> Difference | None:
+    """The gain over the folds that both have."""
+    both = sorted(results.keys() & against.keys())
+    if not both:
+        return None
+    gains = [results[f]["test_accuracy"] - against[f]["test_accuracy"] for f in both]
+    return corrected_interval(gains, graphs_ratio(results[f] for f in both))
+
+
+def seen_as(found: Sequence[Cell], control: str, view: Callable[[Results], Results]) -> list[Cell]:
+    """The cells with other results, compared with the control's; those that have none are empty."""
+    against = {cell.place: view(cell.results) for cell in found if cell.bottleneck == control}
+    seen = []
+    for cell in found:
+        results = view(cell.results)
+        difference = cell.difference and paired(results, against[cell.place])
+        seen.append(replace(cell, results=results, difference=difference))
+    return seen
+
+
+def predicting_from(view: str) -> Callable[[Results], Results]:
+    """What the same trainings reach when they predict from another view of the graph."""
+
+    def read(results: Results) -> Results:
+        # What has no gate has one view, the whole graph.
+        return {
+            fold: result | result["views"].get(view, {})
+            for fold, result in results.items()
+            if view in result["views"] or not result["views"]
+        }
+
+    return read
 
 
 def graphs_ratio(results: Iterable[dict[str, Any]]) -> float:
@@ -147,11 +177,12 @@ class Summary:
     Attributes:
         bottleneck: The row of the table.
         places: At how many places it can be compared.
-        gain: The mean paired gain over those places; the interval is over folds.
+        gain: The mean paired gain over those places, each with the weight of one.
         wins: Places where it is better at the 5 % level.
         ties: Places where the interval holds zero.
         losses: Places where it is worse at the 5 % level.
         rank: Its average rank, over the places where every bottleneck has all folds.
+        ranked: How many those are.
         kept_share: The mean share of nodes kept.
         collapsed: The share of folds in which the gate keeps all or none.
         published_gain: The paper's gain over the same places, where it has both numbers.
@@ -164,9 +195,15 @@ class Summary:
     ties: int
     losses: int
     rank: float | None
+    ranked: int
     kept_share: float
     collapsed: float
     published_gain: float | None
+
+    @property
+    def verdicts(self) -> str:
+        """``wins / ties / losses``."""
+        return f"{self.wins} / {self.ties} / {self.losses}"
 
     def to_json(self) -> dict[str, Any]:
         """Plain values."""
@@ -190,21 +227,38 @@ def summaries(found: Sequence[Cell], control: str) -> list[Summary]:
             if (place, name) in full and (place, control) in full
         ]
         rank = ranks[number] if ranks else None
-        result.append(_summary(name, pairs, rank, is_control=name == control))
+        gain = None if name == control or not pairs else _gain(pairs)
+        result.append(_summary(name, pairs, gain, rank, len(ranked)))
     return result
 
 
+def _gain(pairs: Sequence[tuple[Cell, Cell]]) -> Difference:
+    """The mean over places; those of a dataset share their folds, and are averaged fold by fold."""
+    datasets: dict[str, list[tuple[Cell, Cell]]] = {}
+    for cell, control in pairs:
+        datasets.setdefault(cell.place[0], []).append((cell, control))
+    return combined_interval(
+        [
+            Folds(
+                np.mean([np.subtract(c.accuracies, p.accuracies) for c, p in there], axis=0),
+                graphs_ratio(result for cell, _ in there for result in cell.results.values()),
+                len(there) / len(pairs),
+            )
+            for there in datasets.values()
+        ]
+    )
+
+
 def _summary(
-    name: str, pairs: Sequence[tuple[Cell, Cell]], rank: float | None, *, is_control: bool
+    name: str,
+    pairs: Sequence[tuple[Cell, Cell]],
+    gain: Difference | None,
+    rank: float | None,
+    ranked: int,
 ) -> Summary:
     own = [cell for cell, _ in pairs]
     verdicts = Counter(cell.difference.verdict for cell in own if cell.difference)
     folds = [result for cell in own for result in cell.results.values()]
-    gain = None
-    if pairs and not is_control:
-        # One gain for each fold, the mean over places: the interval is then over folds alone.
-        gains = np.mean([np.subtract(c.accuracies, p.accuracies) for c, p in pairs], axis=0)
-        gain = corrected_interval(gains, graphs_ratio(folds))
     published = [c.published[0] - p.published[0] for c, p in pairs if c.published and p.published]
     return Summary(
         bottleneck=name,
@@ -214,19 +268,21 @@ def _summary(
         ties=verdicts["tie"],
         losses=verdicts["loss"],
         rank=rank,
+        ranked=ranked,
         kept_share=float(np.mean([c.kept_share for c in own])) if own else nan,
         collapsed=float(np.mean([r["collapse"] is not None for r in folds])) if folds else nan,
-        published_gain=float(np.mean(published)) if published and not is_control else None,
+        published_gain=float(np.mean(published)) if published and gain is not None else None,
     )
 
 
 def tables(made: Recipe, records: Records) -> list[TextTable]:
-    """The summary, the halves of Table 4, the paired differences and the kept shares."""
+    """The summary, the gains, the halves of Table 4, paired differences and kept shares."""
     found = cells(made, records)
     control = str(made.control)
     return [
         summary_table(summaries(found, control), control),
         gains_table(found, control),
+        view_gains_table(found, control),
         *(accuracy_table(found, readout) for readout in made.grid["readout"]),
         *(difference_table(found, readout, control) for readout in made.grid["readout"]),
         *(kept_table(found, readout, control) for readout in made.grid["readout"]),
@@ -254,13 +310,15 @@ def kept_table(found: Sequence[Cell], readout: str, control: str) -> TextTable:
 
 
 def _difference_text(cell: Cell) -> str:
-    return "..." if cell.difference is None or not cell.is_full else str(cell.difference)
+    gap = cell.difference
+    return "..." if gap is None or gap.n < cell.folds else str(gap)
 
 
 def _kept_text(cell: Cell) -> str:
     if not cell.results:
         return "..."
-    return f"{cell.kept_share:.2f} ({cell.collapsed['all']}, {cell.collapsed['none']})"
+    kept = f"{cell.kept_share:.2f} ({cell.collapsed['all']}, {cell.collapsed['none']})"
+    return kept if cell.is_full else f"{kept} [{len(cell.results)}/{cell.folds}]"
 
 
 def _by_dataset(title: str, found: Sequence[Cell], readout: str, text: Any) -> TextTable:
@@ -283,7 +341,7 @@ def summary_table(found: Sequence[Summary], control: str) -> TextTable:
         "gain",
         "the paper's gain",
         "better / tie / worse",
-        "rank",
+        f"rank in {found[0].ranked} cells",
         "kept",
         "collapsed folds",
     )
@@ -293,7 +351,7 @@ def summary_table(found: Sequence[Summary], control: str) -> TextTable:
             str(summary.places),
             "" if summary.gain is None else str(summary.gain),
             "" if summary.published_gain is None else f"{summary.published_gain:+.3f}",
-            "" if summary.gain is None else f"{summary.wins} / {summary.ties} / {summary.losses}",
+            "" if summary.gain is None else summary.verdicts,
             "" if summary.rank is None else f"{summary.rank:.2f}",
             f"{summary.kept_share:.2f}" if summary.places else "",
             f"{summary.collapsed:.0%}" if summary.places and summary.gain is not None else "",
@@ -318,11 +376,53 @@ def gains_table(found: Sequence[Cell], control: str) -> TextTable:
     return TextTable(title, ("bottleneck", *datasets), rows)
 
 
-def views_table(found: Sequence[Cell], part: Literal["val", "test"]) -> TextTable:
+def view_gains_table(found: Sequence[Cell], control: str) -> TextTable:
+    """The gain of the same trainings by what they predict from at test time."""
+    views = dict.fromkeys(v for c in found for r in c.results.values() for v in r["views"])
+    gains = {
+        (summary.bottleneck, view): summary
+        for view in views
+        for summary in summaries(seen_as(found, control, predicting_from(view)), control)
+    }
+    scored = [cell for cell in found if any(r["views"] for r in cell.results.values())]
+    rows: list[tuple[str, ...]] = [
+        (name, view, str(one.places), str(one.gain), one.verdicts, f"{one.kept_share:.2f}")
+        for name in dict.fromkeys(cell.bottleneck for cell in scored)
+        for view in views
+        if (one := gains[name, view]).gain is not None
+    ]
+    headers = ("bottleneck", "predicts from", "cells", "gain", "better / tie / worse", "kept")
+    return TextTable(f"The gain over {control} by what is pooled at test time", headers, rows)
+
+
+def unseen_table(found: Sequence[Cell], control: str, judges: Sequence[int]) -> TextTable:
+    """The gains without the folds that judged when a setting was chosen."""
+
+    def unseen(results: Results) -> Results:
+        return {fold: result for fold, result in results.items() if fold not in judges}
+
+    rest = [
+        replace(cell, folds=cell.folds - len(judges)) for cell in seen_as(found, control, unseen)
+    ]
+    rows: list[tuple[str, ...]] = [
+        (one.bottleneck, str(one.places), str(one.gain), one.verdicts)
+        for one in summaries(rest, control)
+        if one.gain is not None
+    ]
+    title = f"The gain over {control} without folds {', '.join(map(str, judges))}"
+    return TextTable(title, ("bottleneck", "cells", "gain", "better / tie / worse"), rows)
+
+
+def views_table(
+    found: Sequence[Cell],
+    part: Literal["val", "test"],
+    by: Literal["dataset", "encoder"] = "dataset",
+) -> TextTable:
     """What each bottleneck reaches by what it predicts from, on the folds that judge or validate.
 
     A mean over all places and folds that every row has, so that rows can be compared, and the mean
-    of each dataset where there are several; a bottleneck without any record has no row.
+    of each dataset (or encoder) where there are several; a bottleneck without any record has no
+    row.
     """
     names = list(dict.fromkeys(cell.bottleneck for cell in found if cell.results))
     by_name = {
@@ -335,9 +435,9 @@ def views_table(found: Sequence[Cell], part: Literal["val", "test"]) -> TextTabl
         for name in names
     }
     shared = sorted(set.intersection(*map(set, by_name.values()))) if by_name else []
-    dataset_of = np.array([place[0] for place, _ in shared])
-    datasets = list(dict.fromkeys(dataset_of.tolist()))
-    apart = datasets if len(datasets) > 1 else []
+    group_of = np.array([place[0 if by == "dataset" else 2] for place, _ in shared])
+    groups = list(dict.fromkeys(group_of.tolist()))
+    apart = groups if len(groups) > 1 else []
     rows: list[tuple[str, ...]] = []
     for name in names:
         results = [by_name[name][where] for where in shared]
@@ -348,7 +448,7 @@ def views_table(found: Sequence[Cell], part: Literal["val", "test"]) -> TextTabl
         for view, judged in (views or {"": results}).items():
             if judged and all(judged):
                 accuracy = np.array([each[f"{part}_accuracy"] for each in judged])
-                means = [accuracy[dataset_of == dataset].mean() for dataset in apart]
+                means = [accuracy[group_of == group].mean() for group in apart]
                 kept = np.mean([each[f"{part}_kept_share"] for each in judged])
                 numbers = [f"{mean:.3f}" for mean in (*means, accuracy.mean())]
                 rows.append((name, view, *numbers, f"{kept:.2f}"))

@@ -37,8 +37,23 @@ class Difference:
         return "loss" if self.high < 0 else "tie"
 
 
+@dataclass(frozen=True)
+class Folds:
+    """Paired differences over the folds of one dataset.
+
+    Attributes:
+        differences: One for each fold.
+        test_ratio: Test graphs for each training graph.
+        weight: Of this dataset in a mean over several.
+    """
+
+    differences: npt.ArrayLike
+    test_ratio: float
+    weight: float = 1.0
+
+
 def corrected_interval(
-    differences: npt.ArrayLike, test_share: float, *, level: float = 0.95
+    differences: npt.ArrayLike, test_ratio: float, *, level: float = 0.95
 ) -> Difference:
     r"""The mean of paired differences over folds, with an interval for overlapping training sets.
 
@@ -50,16 +65,37 @@ def corrected_interval(
 
     Args:
         differences: :math:`d_j`, one for each of :math:`J` folds.
-        test_share: :math:`n_{test} / n_{train}`.
+        test_ratio: :math:`n_{test} / n_{train}`.
         level: Of confidence.
     """
-    d = np.asarray(differences, dtype=np.float64)
-    mean = float(d.mean()) if len(d) else nan
-    if len(d) < 2:
-        return Difference(mean, -inf, inf, len(d))
-    error = sqrt((1 / len(d) + test_share) * float(d.var(ddof=1)))
-    half = float(stats.t.ppf(0.5 + level / 2, len(d) - 1)) * error
-    return Difference(mean, mean - half, mean + half, len(d))
+    return combined_interval([Folds(differences, test_ratio)], level=level)
+
+
+def combined_interval(datasets: Sequence[Folds], *, level: float = 0.95) -> Difference:
+    r"""The weighted mean over datasets, whose folds have nothing in common.
+
+    .. math:: v_D = w_D^2 \Bigl(\frac1{J_D} + \frac{n_{test}}{n_{train}}\Bigr) s_D^2, \quad
+              \sum_D w_D \bar d_D \pm t_\nu \sqrt{\textstyle\sum_D v_D}, \quad
+              \nu = \frac{(\sum_D v_D)^2}{\sum_D v_D^2 / (J_D - 1)}
+
+    The degrees of freedom are Welch's and Satterthwaite's. Weights sum to one.
+    """
+    found = [np.asarray(each.differences, dtype=np.float64) for each in datasets]
+    count = sum(map(len, found))
+    if not found or not all(map(len, found)):
+        return Difference(nan, -inf, inf, count)
+    mean = sum(each.weight * float(d.mean()) for each, d in zip(datasets, found, strict=True))
+    if min(map(len, found)) < 2:
+        return Difference(mean, -inf, inf, count)
+    variances = [
+        each.weight**2 * (1 / len(d) + each.test_ratio) * float(d.var(ddof=1))
+        for each, d in zip(datasets, found, strict=True)
+    ]
+    if not (total := sum(variances)):
+        return Difference(mean, mean, mean, count)
+    freedom = total**2 / sum(v**2 / (len(d) - 1) for v, d in zip(variances, found, strict=True))
+    half = float(stats.t.ppf(0.5 + level / 2, freedom)) * sqrt(total)
+    return Difference(mean, mean - half, mean + half, count)
 
 
 def resampled_interval(

@@ -181,7 +181,8 @@ def collapse(kept_share: float) -> str | None:
 class Clock:
     """The seconds of a job: on the wall, and of the processor, which a busy machine changes less.
 
-    ``cpu`` is the processor's time for the whole training, validation included.
+    ``cpu`` is the processor's time from loading the graphs to the end of training, validation
+    included.
     """
 
     def __init__(self) -> None:
@@ -269,8 +270,10 @@ def _predicting_from(net: SubgraphNet, view: PredictFrom) -> Iterator[None]:
     """The network with another view for a while."""
     usual = net.bottleneck.predict_from
     net.bottleneck.predict_from = view
-    yield
-    net.bottleneck.predict_from = usual
+    try:
+        yield
+    finally:
+        net.bottleneck.predict_from = usual
 
 
 def _named(part: str, values: dict[str, Any]) -> dict[str, Any]:

@@ -204,7 +204,7 @@ def table4_views(
     name: str, part: Literal["val", "test"], by: Literal["dataset", "encoder"] = "dataset"
 ) -> str:
     """What each setting of a study reaches, by what it predicts from."""
-    return _rows(classification.views_table(_classified(name), part, by))
+    return _rows(classification.views_table(_classified(name), "none", part, by))
 
 
 EPOCHS = ("none", "gib", "vgib", "gsat")

@@ -182,15 +182,18 @@ def test_gains_are_told_for_each_dataset(made: Recipe, records: Records, write: 
 def test_views_are_averaged_over_the_folds_that_every_row_has(
     made: Recipe, records: Records, write: Write
 ) -> None:
-    assert classification.views_table(classification.cells(made, records), "test").rows == []
+    assert (
+        classification.views_table(classification.cells(made, records), "none", "test").rows == []
+    )
     write("none", [0.7, 0.8, 0.1], views={})
     views = {name: {"test_accuracy": 0.9, "test_kept_share": 0.4} for name in ("clean", "average")}
     write("vgib", [0.5, 0.6], views=views)
-    table = classification.views_table(classification.cells(made, records), "test")
+    table = classification.views_table(classification.cells(made, records), "none", "test")
+    gain = str(corrected_interval([0.2, 0.1], 1 / 8))
     assert table.rows == [
-        ("none", "", "0.750", "0.50"),
-        ("vgib", "average", "0.900", "0.40"),
-        ("vgib", "clean", "0.900", "0.40"),
+        ("none", "", "0.750", "", "0.50"),
+        ("vgib", "average", "0.900", gain, "0.40"),
+        ("vgib", "clean", "0.900", gain, "0.40"),
     ]
 
 
@@ -244,9 +247,9 @@ def test_several_encoders_or_datasets_have_a_column_each(by: Any) -> None:
         return classification.Cell(place, "none", 1, {0: result}, (), None, None)
 
     found = [cell(("DD", "sum", "gcn"), 0.8), cell(("DD", "sum", "gin"), 0.6)]
-    table = classification.views_table(found, "val", by)
+    table = classification.views_table(found, "none", "val", by)
     apart = ("0.800", "0.600") if by == "encoder" else ()
-    assert table.rows == [("none", "", *apart, "0.700", "1.00")]
+    assert table.rows == [("none", "", *apart, "0.700", "", "1.00")]
 
 
 def test_several_datasets_have_a_column_each_in_the_table_of_views() -> None:
@@ -255,9 +258,9 @@ def test_several_datasets_have_a_column_each_in_the_table_of_views() -> None:
         place = (dataset, "sum", "gcn")
         return classification.Cell(place, "none", 1, {0: result}, (), None, None)
 
-    table = classification.views_table([cell("MUTAG", 0.8), cell("DD", 0.6)], "test")
-    assert table.headers == ("bottleneck", "predicts from", "DD", "MUTAG", "accuracy", "kept")
-    assert table.rows == [("none", "", "0.600", "0.800", "0.700", "1.00")]
+    table = classification.views_table([cell("MUTAG", 0.8), cell("DD", 0.6)], "none", "test")
+    assert table.headers[2:5] == ("DD", "MUTAG", "accuracy")
+    assert table.rows == [("none", "", "0.600", "0.800", "0.700", "", "1.00")]
 
 
 def test_records_of_other_settings_do_not_count(made: Recipe, records: Records) -> None:

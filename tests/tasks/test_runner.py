@@ -19,7 +19,7 @@ from vgib.cli.app import main
 from vgib.parallel import Outcome
 from vgib.recipes.recipe import names, recipe
 from vgib.records import Record, Records
-from vgib.tasks.classification import Finished
+from vgib.tasks.finished import Finished
 from vgib.tasks.runner import missing, run_jobs
 
 TOY = ("dataset=TU:Toy", "folds=3", "epochs=1", "encoder=gcn,gin", "readout=sum")

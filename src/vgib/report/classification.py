@@ -415,6 +415,7 @@ def unseen_table(found: Sequence[Cell], control: str, judges: Sequence[int]) -> 
 
 def views_table(
     found: Sequence[Cell],
+    control: str,
     part: Literal["val", "test"],
     by: Literal["dataset", "encoder"] = "dataset",
 ) -> TextTable:
@@ -438,6 +439,7 @@ def views_table(
     group_of = np.array([place[0 if by == "dataset" else 2] for place, _ in shared])
     groups = list(dict.fromkeys(group_of.tolist()))
     apart = groups if len(groups) > 1 else []
+    usual = [by_name[control][where] for where in shared] if control in by_name else []
     rows: list[tuple[str, ...]] = []
     for name in names:
         results = [by_name[name][where] for where in shared]
@@ -451,9 +453,33 @@ def views_table(
                 means = [accuracy[group_of == group].mean() for group in apart]
                 kept = np.mean([each[f"{part}_kept_share"] for each in judged])
                 numbers = [f"{mean:.3f}" for mean in (*means, accuracy.mean())]
-                rows.append((name, view, *numbers, f"{kept:.2f}"))
+                against = usual if name != control else []
+                gain = str(_gain_over(against, accuracy, shared, part)) if against else ""
+                rows.append((name, view, *numbers, gain, f"{kept:.2f}"))
     title = f"Accuracy and kept share, mean over {len(shared)} trainings"
-    return TextTable(title, ("bottleneck", "predicts from", *apart, "accuracy", "kept"), rows)
+    headers = ("bottleneck", "predicts from", *apart, "accuracy", f"less {control}", "kept")
+    return TextTable(title, headers, rows)
+
+
+def _gain_over(
+    control: Sequence[dict[str, Any]],
+    accuracies: Iterable[float],
+    where: Sequence[tuple[Place, int]],
+    part: Literal["val", "test"],
+) -> Difference:
+    """The mean gain over trainings, by dataset and fold as in :func:`summaries`."""
+    gains: dict[str, dict[int, list[float]]] = {}
+    ratios: dict[str, float] = {}
+    for ((dataset, *_), fold), mine, usual in zip(where, accuracies, control, strict=True):
+        gain = mine - usual[f"{part}_accuracy"]
+        gains.setdefault(dataset, {}).setdefault(fold, []).append(gain)
+        ratios[dataset] = usual[f"{part}_graphs"] / usual["train_graphs"]
+    return combined_interval(
+        [
+            Folds([np.mean(fold) for fold in folds.values()], ratios[dataset], 1 / len(gains))
+            for dataset, folds in gains.items()
+        ]
+    )
 
 
 def long_table(found: Sequence[Cell]) -> TextTable:

@@ -3,17 +3,15 @@
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from copy import deepcopy
-from dataclasses import dataclass
 from math import inf
 from pathlib import Path
-from time import perf_counter, process_time
 from typing import Any
 
 import numpy as np
 import torch
 from torch import Tensor
 
-from vgib.checkpoint import Epoch, History
+from vgib.checkpoint import Epoch
 from vgib.config import Architecture, Training
 from vgib.data import catalog
 from vgib.data.packed import PackedGraphs
@@ -23,6 +21,7 @@ from vgib.labels import as_targets, task_of
 from vgib.nn.bottleneck import PredictFrom
 from vgib.nn.net import THREE_VIEWS, SubgraphNet, build
 from vgib.recipes.jobs import ClassificationJob
+from vgib.tasks.finished import Clock, Finished
 from vgib.train import predict, seeded, train
 
 COLLAPSE_MARGIN = 0.01
@@ -33,14 +32,6 @@ VIEWS: dict[str, tuple[PredictFrom, ...]] = {
     "vgib": (*THREE_VIEWS, "average"),
 }
 """What can be pooled at test time, for bottlenecks that score nodes before the readout."""
-
-
-@dataclass(frozen=True)
-class Finished:
-    """What a job gives: the result, the same each time, and the seconds, which are not."""
-
-    result: dict[str, Any]
-    seconds: dict[str, float]
 
 
 def run(
@@ -59,7 +50,7 @@ def run(
 def run_fold(
     job: ClassificationJob,
     graphs: PackedGraphs,
-    clock: "Clock | None" = None,
+    clock: Clock | None = None,
     *,
     quotients: Path | None = None,
 ) -> Finished:
@@ -176,32 +167,6 @@ def collapse(kept_share: float) -> str | None:
     if kept_share >= 1 - COLLAPSE_MARGIN:
         return "all"
     return "none" if kept_share <= COLLAPSE_MARGIN else None
-
-
-class Clock:
-    """The seconds of a job: on the wall, and of the processor, which a busy machine changes less.
-
-    ``cpu`` is the processor's time from loading the graphs to the end of training, validation
-    included.
-    """
-
-    def __init__(self) -> None:
-        self._wall, self._cpu = perf_counter(), process_time()
-        self._training = 0.0
-
-    def stop_training(self) -> None:
-        """Called when training has ended."""
-        self._training = process_time() - self._cpu
-
-    def seconds(self, history: History) -> dict[str, float]:
-        """By name: ``job``, ``training`` and its median ``epoch`` on the wall, and ``cpu``."""
-        epochs = history.curve("seconds")
-        return {
-            "job": round(perf_counter() - self._wall, 3),
-            "training": round(sum(epochs), 3),
-            "epoch": round(sorted(epochs)[len(epochs) // 2], 5),
-            "cpu": round(self._training, 3),
-        }
 
 
 class Views:

@@ -6,7 +6,7 @@ from typing import Any
 from torch import Tensor
 
 from vgib.recipes.jobs import DynamicsJob
-from vgib.tasks.classification import Clock, Finished
+from vgib.tasks.finished import Clock, Finished
 from vgib.tasks.molecules import Parts, fitted, parts_of, with_labelled_fragments
 
 TERMS = ("prediction", "clean", "subgraph", "compression", "connectivity", "loss", "kept")

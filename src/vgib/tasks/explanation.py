@@ -22,7 +22,7 @@ from vgib.explain.fidelity import Parts, part_outputs, robust_fidelity
 from vgib.explain.many import score
 from vgib.recipes.jobs import ExplainerJob, ExplanationJob
 from vgib.tasks.backbones import backbone
-from vgib.tasks.classification import Finished
+from vgib.tasks.finished import Finished
 from vgib.tasks.property_sets import composition_accuracy, property_set, split_of
 
 MIDDLE = 0.5

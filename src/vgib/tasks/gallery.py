@@ -8,7 +8,7 @@ import torch
 from vgib.recipes.jobs import GalleryJob
 from vgib.select import sizes_of_ratio
 from vgib.tasks.atlas import Atlas, atlas_of
-from vgib.tasks.classification import Clock, Finished
+from vgib.tasks.finished import Clock, Finished
 from vgib.tasks.molecules import (
     Parts,
     fitted,

@@ -18,8 +18,8 @@ from vgib.errors import InputError
 from vgib.explain.agreement import ground_truth
 from vgib.recipes.jobs import GroundTruthJob
 from vgib.tasks.backbones import backbone
-from vgib.tasks.classification import Finished
 from vgib.tasks.explanation import explain, training_of
+from vgib.tasks.finished import Finished
 
 FRACTIONS = (0.8, 0.1, 0.1)
 MUTAGEN = 0

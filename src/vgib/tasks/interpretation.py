@@ -21,7 +21,7 @@ from vgib.estimator import SubgraphRecognizer
 from vgib.oracles.contract import Oracle
 from vgib.recipes.jobs import InterpretationJob
 from vgib.tasks.atlas import Atlas, Controls, Floats, Judged, Nodes, atlas_of
-from vgib.tasks.classification import Clock, Finished
+from vgib.tasks.finished import Clock, Finished
 from vgib.tasks.molecules import (
     Parts,
     fitted,

@@ -17,7 +17,7 @@ from vgib.nn.net import SubgraphNet
 from vgib.nn.sparse import Segments
 from vgib.nn.vgib import graph_statistics, inject_noise
 from vgib.recipes.jobs import NoiseJob
-from vgib.tasks.classification import Clock, Finished
+from vgib.tasks.finished import Clock, Finished
 from vgib.tasks.interpretation import thousandths
 from vgib.tasks.molecules import (
     Parts,

@@ -28,10 +28,11 @@ from vgib.tasks import (
     interpretation,
     noise,
 )
+from vgib.tasks.finished import Finished
 
-Work = Callable[[Any], classification.Finished]
+Work = Callable[[Any], Finished]
 
-WORK: dict[type[Job], Callable[..., classification.Finished]] = {
+WORK: dict[type[Job], Callable[..., Finished]] = {
     ClassificationJob: classification.run,
     InterpretationJob: interpretation.run,
     DynamicsJob: dynamics.run,

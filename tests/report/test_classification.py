@@ -40,6 +40,7 @@ def write(made: Recipe, records: Records) -> Write:
         encoder: str = "gcn",
         dataset: str = "MUTAG",
         into: Records = records,
+        seconds: float = 2.0,
         **more: Any,
     ) -> None:
         subset = {"dataset": dataset, "readout": "sum"}
@@ -53,7 +54,7 @@ def write(made: Recipe, records: Records) -> Write:
                 "train_graphs": 80,
                 "test_graphs": 10,
             }
-            told = {"key": job.key(), "result": result | more, "seconds": {"cpu": 2.0}}
+            told = {"key": job.key(), "result": result | more, "seconds": {"cpu": seconds}}
             into.append(job.cell(), dict.fromkeys(FIELDS) | told)
 
     return file
@@ -212,6 +213,13 @@ def test_gains_are_told_by_what_is_pooled(made: Recipe, records: Records, write:
     assert table.rows[1][3].startswith("-0.064") and table.rows[1][4:] == ("0 / 0 / 1", "0.30")
 
 
+def test_the_hours_of_every_fold_are_added_up(made: Recipe, records: Records, write: Write) -> None:
+    write("none", PLAIN, seconds=360.0)
+    write("none", PLAIN[:5], dataset="DD", seconds=720.0)
+    rows = classification.hours_table(classification.cells(made, records)).rows
+    assert rows[0] == ("none", "1.00", "0.00", "0.00", "1.00", "0.00", "0.00", "2.00")
+
+
 def test_folds_that_judged_can_be_left_out(made: Recipe, records: Records, write: Write) -> None:
     write("none", PLAIN)
     write("vgib", BETTER)
@@ -279,7 +287,7 @@ def test_the_files_hold_every_cell(made: Recipe, records: Records, write: Write)
     assert len(lines) == 3 and lines[2].startswith("MUTAG,sum,gcn,vgib,10,0.769")
     assert "2 of 240 cells" in files["table4.md"]
     assert "0.714 ± 0.02 (0.76)" in files["table4.md"]
-    assert files["table4.tex"].count(r"\begin{table}") == len(drawn.tables) == 9
+    assert files["table4.tex"].count(r"\begin{table}") == len(drawn.tables) == 10
 
 
 def test_every_recipe_has_its_coverage(tmp_path: Path) -> None:

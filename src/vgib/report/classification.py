@@ -276,7 +276,7 @@ def _summary(
 
 
 def tables(made: Recipe, records: Records) -> list[TextTable]:
-    """The summary, the gains, the halves of Table 4, paired differences and kept shares."""
+    """The summary, the gains, the halves of Table 4, paired differences, kept shares and hours."""
     found = cells(made, records)
     control = str(made.control)
     return [
@@ -286,6 +286,7 @@ def tables(made: Recipe, records: Records) -> list[TextTable]:
         *(accuracy_table(found, readout) for readout in made.grid["readout"]),
         *(difference_table(found, readout, control) for readout in made.grid["readout"]),
         *(kept_table(found, readout, control) for readout in made.grid["readout"]),
+        hours_table(found),
     ]
 
 
@@ -480,6 +481,21 @@ def _gain_over(
             for dataset, folds in gains.items()
         ]
     )
+
+
+def hours_table(found: Sequence[Cell]) -> TextTable:
+    """The processor's hours of all recorded folds, by bottleneck and dataset."""
+    datasets = list(dict.fromkeys(cell.place[0] for cell in found))
+    hours: dict[str, dict[str, float]] = {}
+    for cell in found:
+        of_row = hours.setdefault(cell.bottleneck, dict.fromkeys(datasets, 0.0))
+        of_row[cell.place[0]] += sum(cell.seconds) / 3600
+    rows = [
+        (name, *(f"{each:.2f}" for each in (*of_row.values(), sum(of_row.values()))))
+        for name, of_row in hours.items()
+    ]
+    title = "Processor hours of what is recorded, from loading to trained"
+    return TextTable(title, ("bottleneck", *datasets, "all"), rows)
 
 
 def long_table(found: Sequence[Cell]) -> TextTable:

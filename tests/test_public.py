@@ -18,6 +18,7 @@ ELSEWHERE = {
     "__init__.py": "here",
     "__main__.py": "tests/cli/test_app.py",
     "bulk/schema.py": "tests/bulk/test_recognise.py",
+    "checkpoint.py": "tests/test_train.py",
     "chem/diagnose.py": "tests/chem/test_mol.py",
     "chem/shapes.py": "tests/chem/test_draw.py",
     "chem/vocabulary.py": "tests/chem/test_mol.py",
@@ -36,6 +37,7 @@ ELSEWHERE = {
     "recipes/jobs.py": "tests/recipes/test_recipe.py",
     "report/coverage.py": "tests/report/test_classification.py",
     "report/drawing.py": "tests/report/test_classification.py",
+    "tasks/finished.py": "tests/tasks/test_classification.py",
 }
 
 # A package's own file holds a sentence, or imports what registers itself.

@@ -26,6 +26,9 @@ from vgib.report.tables import TextTable
 Place = tuple[str, str, str]
 """Dataset, readout, encoder: where bottlenecks are compared."""
 
+Part = Literal["val", "test"]
+"""The folds that are looked at."""
+
 Results = dict[int, dict[str, Any]]
 """What the folds of a cell gave, by their numbers."""
 
@@ -163,10 +166,10 @@ def predicting_from(view: str) -> Callable[[Results], Results]:
     return read
 
 
-def graphs_ratio(results: Iterable[dict[str, Any]]) -> float:
-    """Test graphs for each training graph, over folds."""
+def graphs_ratio(results: Iterable[dict[str, Any]], part: Part = "test") -> float:
+    """Test (or validation) graphs for each training graph, over folds."""
     found = list(results)
-    tests = sum(int(result["test_graphs"]) for result in found)
+    tests = sum(int(result[f"{part}_graphs"]) for result in found)
     return tests / sum(int(result["train_graphs"]) for result in found)
 
 
@@ -227,24 +230,39 @@ def summaries(found: Sequence[Cell], control: str) -> list[Summary]:
             if (place, name) in full and (place, control) in full
         ]
         rank = ranks[number] if ranks else None
-        gain = None if name == control or not pairs else _gain(pairs)
+        paired_folds = (
+            (cell.place, fold, result["test_accuracy"], usual.results[fold])
+            for cell, usual in pairs
+            for fold, result in cell.results.items()
+        )
+        gain = None if name == control or not pairs else mean_gain(paired_folds)
         result.append(_summary(name, pairs, gain, rank, len(ranked)))
     return result
 
 
-def _gain(pairs: Sequence[tuple[Cell, Cell]]) -> Difference:
-    """The mean over places; those of a dataset share their folds, and are averaged fold by fold."""
-    datasets: dict[str, list[tuple[Cell, Cell]]] = {}
-    for cell, control in pairs:
-        datasets.setdefault(cell.place[0], []).append((cell, control))
+def mean_gain(
+    trainings: Iterable[tuple[Place, int, float, dict[str, Any]]], part: Part = "test"
+) -> Difference:
+    """The mean gain over trainings: place, fold, accuracy, the control's result there.
+
+    Places of a dataset share their folds and are averaged fold by fold; datasets have nothing in
+    common.
+    """
+    gains: dict[str, dict[int, list[float]]] = {}
+    controls: dict[str, list[dict[str, Any]]] = {}
+    for (dataset, _, _), fold, accuracy, control in trainings:
+        by_fold = gains.setdefault(dataset, {})
+        by_fold.setdefault(fold, []).append(accuracy - control[f"{part}_accuracy"])
+        controls.setdefault(dataset, []).append(control)
+    count = sum(map(len, controls.values()))
     return combined_interval(
         [
             Folds(
-                np.mean([np.subtract(c.accuracies, p.accuracies) for c, p in there], axis=0),
-                graphs_ratio(result for cell, _ in there for result in cell.results.values()),
-                len(there) / len(pairs),
+                [np.mean(fold) for fold in by_fold.values()],
+                graphs_ratio(controls[dataset], part),
+                len(controls[dataset]) / count,
             )
-            for there in datasets.values()
+            for dataset, by_fold in gains.items()
         ]
     )
 
@@ -417,7 +435,7 @@ def unseen_table(found: Sequence[Cell], control: str, judges: Sequence[int]) -> 
 def views_table(
     found: Sequence[Cell],
     control: str,
-    part: Literal["val", "test"],
+    part: Part,
     by: Literal["dataset", "encoder"] = "dataset",
 ) -> TextTable:
     """What each bottleneck reaches by what it predicts from, on the folds that judge or validate.
@@ -454,33 +472,14 @@ def views_table(
                 means = [accuracy[group_of == group].mean() for group in apart]
                 kept = np.mean([each[f"{part}_kept_share"] for each in judged])
                 numbers = [f"{mean:.3f}" for mean in (*means, accuracy.mean())]
-                against = usual if name != control else []
-                gain = str(_gain_over(against, accuracy, shared, part)) if against else ""
+                gain = ""
+                if usual and name != control:
+                    folds = zip(*zip(*shared, strict=True), accuracy, usual, strict=True)
+                    gain = str(mean_gain(folds, part))
                 rows.append((name, view, *numbers, gain, f"{kept:.2f}"))
     title = f"Accuracy and kept share, mean over {len(shared)} trainings"
     headers = ("bottleneck", "predicts from", *apart, "accuracy", f"less {control}", "kept")
     return TextTable(title, headers, rows)
-
-
-def _gain_over(
-    control: Sequence[dict[str, Any]],
-    accuracies: Iterable[float],
-    where: Sequence[tuple[Place, int]],
-    part: Literal["val", "test"],
-) -> Difference:
-    """The mean gain over trainings, by dataset and fold as in :func:`summaries`."""
-    gains: dict[str, dict[int, list[float]]] = {}
-    ratios: dict[str, float] = {}
-    for ((dataset, *_), fold), mine, usual in zip(where, accuracies, control, strict=True):
-        gain = mine - usual[f"{part}_accuracy"]
-        gains.setdefault(dataset, {}).setdefault(fold, []).append(gain)
-        ratios[dataset] = usual[f"{part}_graphs"] / usual["train_graphs"]
-    return combined_interval(
-        [
-            Folds([np.mean(fold) for fold in folds.values()], ratios[dataset], 1 / len(gains))
-            for dataset, folds in gains.items()
-        ]
-    )
 
 
 def hours_table(found: Sequence[Cell]) -> TextTable:

@@ -230,12 +230,12 @@ def summaries(found: Sequence[Cell], control: str) -> list[Summary]:
             if (place, name) in full and (place, control) in full
         ]
         rank = ranks[number] if ranks else None
-        paired_folds = (
-            (cell.place, fold, result["test_accuracy"], usual.results[fold])
+        folds = (
+            (cell.place, fold, own["test_accuracy"], usual.results[fold])
             for cell, usual in pairs
-            for fold, result in cell.results.items()
+            for fold, own in cell.results.items()
         )
-        gain = None if name == control or not pairs else mean_gain(paired_folds)
+        gain = None if name == control or not pairs else mean_gain(folds)
         result.append(_summary(name, pairs, gain, rank, len(ranked)))
     return result
 

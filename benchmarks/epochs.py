@@ -31,6 +31,7 @@ from vgib.tasks.classification import network
 from vgib.train import train_step
 
 DATASETS = ("COLLAB", "REDDIT-BINARY", "DD", "IMDB-BINARY")
+# In the order of timing: the two whose ratio is told follow each other.
 BOTTLENECKS = ("none", "vgib", "gib", "gsat")
 
 

@@ -328,6 +328,11 @@ def kept_table(found: Sequence[Cell], readout: str, control: str) -> TextTable:
     return _by_dataset(title, others, readout, _kept_text)
 
 
+def _datasets(found: Sequence[Cell]) -> list[str]:
+    """The columns of most tables."""
+    return list(dict.fromkeys(cell.place[0] for cell in found))
+
+
 def _difference_text(cell: Cell) -> str:
     gap = cell.difference
     return "..." if gap is None or gap.n < cell.folds else str(gap)
@@ -342,7 +347,7 @@ def _kept_text(cell: Cell) -> str:
 
 def _by_dataset(title: str, found: Sequence[Cell], readout: str, text: Any) -> TextTable:
     """Encoders and bottlenecks down, datasets across."""
-    datasets = list(dict.fromkeys(cell.place[0] for cell in found))
+    datasets = _datasets(found)
     rows: dict[tuple[str, str], dict[str, str]] = {}
     for cell in found:
         dataset, pooled, encoder = cell.place
@@ -383,7 +388,7 @@ def summary_table(found: Sequence[Summary], control: str) -> TextTable:
 
 def gains_table(found: Sequence[Cell], control: str) -> TextTable:
     """The gain of each bottleneck on each dataset, over the cells whose folds are complete."""
-    datasets = list(dict.fromkeys(cell.place[0] for cell in found))
+    datasets = _datasets(found)
     gains = {
         (summary.bottleneck, dataset): "..." if summary.gain is None else str(summary.gain)
         for dataset in datasets
@@ -484,7 +489,7 @@ def views_table(
 
 def hours_table(found: Sequence[Cell]) -> TextTable:
     """The processor's hours of all recorded folds, by bottleneck and dataset."""
-    datasets = list(dict.fromkeys(cell.place[0] for cell in found))
+    datasets = _datasets(found)
     hours: dict[str, dict[str, float]] = {}
     for cell in found:
         of_row = hours.setdefault(cell.bottleneck, dict.fromkeys(datasets, 0.0))

@@ -26,7 +26,7 @@ setup: $(INSTALLED) ## make .venv with the package and its tools (once, about tw
 demo: $(INSTALLED) ## train two small models and write a report with pictures to out/demo
 	$(BIN)/vgib demo --out out/demo $(ARGS)
 
-serve: $(INSTALLED) ## open a page on which molecules are pasted or drawn and recognised
+serve: $(INSTALLED) ## open a page on which molecules are pasted or drawn and recognized
 	$(BIN)/vgib serve --fetch-editor --open $(ARGS)
 
 test: $(INSTALLED) ## run the tests, all but the slow ones and those that need the internet

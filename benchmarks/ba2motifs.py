@@ -15,7 +15,7 @@ import torch
 
 from vgib.data.splits import random_split
 from vgib.data.synthetic import generate_ba2motifs
-from vgib.estimator import SubgraphRecognizer
+from vgib.model.recognizer import SubgraphRecognizer
 
 REPORTED = ("accuracy", "node_auc", "node_precision", "kept_share", "control_random_node_auc")
 

@@ -23,12 +23,12 @@ from vgib.config import Training
 from vgib.data import catalog
 from vgib.data.packed import PackedGraphs
 from vgib.data.quotient import quotient_if_worthwhile
-from vgib.labels import as_targets, task_of
-from vgib.levels import levels
-from vgib.recipes.jobs import ClassificationJob
-from vgib.recipes.recipe import recipe
-from vgib.tasks.classification import network
-from vgib.train import train_step
+from vgib.experiments.engine.jobs import ClassificationJob
+from vgib.experiments.engine.recipe import recipe
+from vgib.experiments.table4.job import network
+from vgib.model.labels import as_targets, task_of
+from vgib.train.loop import train_step
+from vgib.train.optimizer import levels
 
 DATASETS = ("COLLAB", "REDDIT-BINARY", "DD", "IMDB-BINARY")
 # In the order of timing: the two whose ratio is told follow each other.

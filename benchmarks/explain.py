@@ -29,8 +29,8 @@ from vgib.explain.explainer import Case
 from vgib.explain.frozen import Frozen
 from vgib.explain.many import explain_many, score
 from vgib.explain.vgib import VGIB
-from vgib.select import random_connected
-from vgib.train import seeded
+from vgib.select.masks import random_connected
+from vgib.train.loop import seeded
 
 STEPS = 100
 BATCH_SIZE = 256

@@ -29,8 +29,8 @@ import pandas as pd
 import psutil
 import pyarrow.parquet as pq
 
-from vgib.bulk.recognise import Recognise
-from vgib.bulk.run import Reading, Writing, recognise_source, settings_of
+from vgib.stream.run import Reading, Writing, recognize_source, settings_of
+from vgib.stream.work import Recognize
 
 MODEL = "qed"
 TABLE = "moses/dataset/data/train.csv.gz"
@@ -62,13 +62,13 @@ class Spent:
 
 def one(engine: str, workers: int, source: Path, folder: Path) -> dict[str, Any]:
     """A run in this process: its seconds, its memory, and a hash of all rows."""
-    work = Recognise(MODEL, keep_ratio=(0.5,), rule="ring_intact", ensemble=False)
+    work = Recognize(MODEL, keep_ratio=(0.5,), rule="ring_intact", ensemble=False)
     started, spent = perf_counter(), Spent()
     if engine == "local":
-        recognise_source(source, work, Writing((folder / "out.parquet",)), Reading())
+        recognize_source(source, work, Writing((folder / "out.parquet",)), Reading())
         files = [folder / "out.parquet"]
     else:
-        from vgib.ray.bulk import run_parts
+        from vgib.stream.ray_parts import run_parts
 
         run_parts(
             source, work, folder / "out", settings_of(work), workers=workers, on_part=spent.look

@@ -28,22 +28,22 @@ from typing import Any
 import torch
 from rdkit import Chem, rdBase
 
-from vgib.bulk.pipeline import Tally
-from vgib.bulk.recognise import Recognise
-from vgib.bulk.run import Reading, Writing, recognise_source
 from vgib.data import catalog
 from vgib.data.headers import structure_column
 from vgib.data.records import open_table
-from vgib.parallel import LocalProcesses
+from vgib.stream.pipeline import Tally
+from vgib.stream.processes import LocalProcesses
+from vgib.stream.run import Reading, Writing, recognize_source
+from vgib.stream.work import Recognize
 
 MODEL = "qed"
 KEEP_RATIO = (0.5,)
 WORK = {
-    "scores": Recognise(MODEL, n=0, ensemble=False),
-    "rationale": Recognise(MODEL, keep_ratio=KEEP_RATIO, rule="ring_intact", ensemble=False),
-    "ensemble": Recognise(MODEL, keep_ratio=KEEP_RATIO, rule="ring_intact"),
+    "scores": Recognize(MODEL, n=0, ensemble=False),
+    "rationale": Recognize(MODEL, keep_ratio=KEEP_RATIO, rule="ring_intact", ensemble=False),
+    "ensemble": Recognize(MODEL, keep_ratio=KEEP_RATIO, rule="ring_intact"),
 }
-GUIDED = Recognise(MODEL, keep_ratio=KEEP_RATIO, rule="guided", ensemble=False)
+GUIDED = Recognize(MODEL, keep_ratio=KEEP_RATIO, rule="guided", ensemble=False)
 
 
 def molecules(source: Path | None, mirror: str | None, count: int) -> list[str]:
@@ -70,9 +70,9 @@ def parse(smiles: list[str]) -> None:
             Chem.MolFromSmiles(text)
 
 
-def run(path: Path, work: Recognise) -> None:
+def run(path: Path, work: Recognize) -> None:
     """The whole pipeline."""
-    recognise_source(path, work, Writing((path.with_suffix(".parquet"),)))
+    recognize_source(path, work, Writing((path.with_suffix(".parquet"),)))
 
 
 def shares(smiles: list[str], folder: Path, rounds: int) -> dict[str, float]:
@@ -113,9 +113,9 @@ def processes(smiles: list[str], folder: Path) -> dict[str, float]:
         seen: list[tuple[float, int]] = []
 
         def on_chunk(tally: Tally, seen: list[tuple[float, int]] = seen) -> None:
-            seen.append((perf_counter(), tally.recognised))
+            seen.append((perf_counter(), tally.recognized))
 
-        recognise_source(
+        recognize_source(
             path,
             WORK["rationale"],
             Writing((path.with_suffix(".parquet"),)),

@@ -22,20 +22,20 @@ from typing import Any
 import numpy as np
 import torch
 
-from vgib import ensemble
-from vgib.augment import with_fragments
 from vgib.data.catalog import load_table
 from vgib.data.files import write_text
 from vgib.data.molecules import from_smiles
 from vgib.data.packed import PackedGraphs
 from vgib.data.splits import random_split
-from vgib.estimator import SubgraphRecognizer
-from vgib.guided import guided_rationales
+from vgib.experiments.table1.atlas import Atlas, Nodes, atlas_of
+from vgib.experiments.table1.gap import at_own_size, at_share
+from vgib.experiments.table1.molecules import oracle_of
+from vgib.model import ensemble
+from vgib.model.augment import with_fragments
+from vgib.model.guided import guided_rationales
+from vgib.model.recognition import find_rationales
+from vgib.model.recognizer import SubgraphRecognizer
 from vgib.oracles.training import calibration_members
-from vgib.recognition import find_rationales
-from vgib.tasks.atlas import Atlas, Nodes, atlas_of
-from vgib.tasks.gap import at_own_size, at_share
-from vgib.tasks.molecules import oracle_of
 
 SHARES = (0.3, 0.5, 0.7)
 PROPERTIES = ("qed", "hlm", "mlm", "rlm")

@@ -10,11 +10,16 @@ from functools import cache, partial
 from pathlib import Path
 from typing import Any, Literal
 
-from vgib.recipes.recipe import recipe
-from vgib.records import Records
-from vgib.report import classification, dynamics, explanation, interpretation, noise, truth
-from vgib.report.interpretation import Cell
-from vgib.report.tables import TextTable
+from vgib.experiments.engine.recipe import recipe
+from vgib.experiments.engine.records import Records
+from vgib.experiments.engine.tables import TextTable
+from vgib.experiments.figure2b import table as noise
+from vgib.experiments.ground_truth import table as truth
+from vgib.experiments.table1 import table as interpretation
+from vgib.experiments.table1.table import Cell
+from vgib.experiments.table2 import table as dynamics
+from vgib.experiments.table3 import table as explanation
+from vgib.experiments.table4 import table as classification
 
 ROOT = Path(__file__).resolve().parents[1]
 RESULTS = ROOT / "results" / "benchmarks"

@@ -27,9 +27,9 @@ from vgib.config import PRESETS, Architecture, Training
 from vgib.data import catalog
 from vgib.data.molecules import from_smiles
 from vgib.data.packed import PackedGraphs
-from vgib.levels import levels
 from vgib.nn.net import SubgraphNet, build
-from vgib.train import seeded, train, train_step
+from vgib.train.loop import seeded, train, train_step
+from vgib.train.optimizer import levels
 
 Step = Callable[[], int]  # trains on one batch and says how many graphs it held
 INNER_STEPS = 150

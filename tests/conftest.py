@@ -8,6 +8,9 @@ from pathlib import Path
 import pytest
 import torch
 from hypothesis import settings
+from tests.cluster import cluster
+
+__all__ = ["cluster"]  # a fixture of its own module, because it is long
 
 ROOT = Path(__file__).resolve().parents[1]
 MIRROR = Path(os.environ.get("VGIB_MIRROR") or ROOT.parent / "shared" / "data")
@@ -28,10 +31,15 @@ def pytest_report_header() -> str:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Marks as ``data`` whatever asks for the mirror, so that the two cannot drift apart."""
+    """Marks as ``data`` and ``ray`` what asks for the mirror or the cluster: they cannot drift."""
     for item in items:
-        if "mirror" in getattr(item, "fixturenames", ()):
+        fixtures = getattr(item, "fixturenames", ())
+        if "mirror" in fixtures:
             item.add_marker(pytest.mark.data)
+        if "cluster" in fixtures:  # one process runs all of them, on one cluster
+            item.add_marker(pytest.mark.ray)
+            item.add_marker(pytest.mark.xdist_group("ray"))
+            item.add_marker(pytest.mark.timeout(900))
 
 
 @pytest.fixture(scope="session")

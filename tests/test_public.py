@@ -17,7 +17,7 @@ SOURCE = ROOT / "src" / "vgib"
 ELSEWHERE = {
     "__init__.py": "here",
     "__main__.py": "tests/cli/test_app.py",
-    "bulk/schema.py": "tests/bulk/test_recognise.py",
+    "bulk/schema.py": "tests/bulk/test_recognize.py",
     "checkpoint.py": "tests/test_train.py",
     "chem/diagnose.py": "tests/chem/test_mol.py",
     "chem/shapes.py": "tests/chem/test_draw.py",
@@ -82,8 +82,8 @@ def test_type_checkers_see_the_same_names() -> None:
 
 
 def test_an_unknown_name_is_an_attribute_error() -> None:
-    with pytest.raises(AttributeError, match="module 'vgib' has no attribute 'recognise'"):
-        _ = vgib.recognise
+    with pytest.raises(AttributeError, match="module 'vgib' has no attribute 'recognize'"):
+        _ = vgib.recognize
     assert not hasattr(vgib, "torch")
 
 

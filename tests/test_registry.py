@@ -70,7 +70,7 @@ def test_an_unknown_option_is_refused_with_the_nearest(
 def test_a_part_that_takes_any_option_is_left_to_judge_for_itself(
     shapes: Registry[Shape],
 ) -> None:
-    assert shapes.make("any", colour=1.0, size=4.0).size == 4.0
+    assert shapes.make("any", color=1.0, size=4.0).size == 4.0
 
 
 def test_two_registries_do_not_share_their_names(shapes: Registry[Shape]) -> None:

@@ -302,10 +302,10 @@ def test_the_bound_is_the_divergence_from_the_all_noise_graph_minus_a_constant(s
     a, b = float(((1 - gate) ** 2).sum()), float((gate * (h - mean)).sum() / std)
     bound = -0.5 * math.log(a) + a / (2 * m) + b**2 / (2 * m)
 
-    centre = float((gate * h + (1 - gate) * mean).sum())
+    center = float((gate * h + (1 - gate) * mean).sum())
     width = math.sqrt(a) * std
-    z = np.linspace(centre - 12 * width, centre + 12 * width, 4001)
-    p = gaussian(z, centre, width)
+    z = np.linspace(center - 12 * width, center + 12 * width, 4001)
+    p = gaussian(z, center, width)
     log_q = -0.5 * (z - m * mean) ** 2 / (m * std**2) - 0.5 * math.log(2 * math.pi * m * std**2)
     divergence = quadrature(p * (np.log(np.maximum(p, 1e-300)) - log_q), z)
     assert bound == pytest.approx(divergence - (math.log(m) - 1) / 2, abs=1e-6)
@@ -343,9 +343,9 @@ def all_noise(offset: float, m: int = 20) -> float:
 
     The graphs have m nodes, spread 1 and means +offset or -offset; the readout is the sum.
     """
-    centre, width = m * offset, math.sqrt(m)
-    z = np.linspace(-centre - 12 * width, centre + 12 * width, 20001)
-    low, high = gaussian(z, -centre, width), gaussian(z, centre, width)
+    center, width = m * offset, math.sqrt(m)
+    z = np.linspace(-center - 12 * width, center + 12 * width, 20001)
+    low, high = gaussian(z, -center, width), gaussian(z, center, width)
     mixture = (low + high) / 2
     terms = (p * np.log2(np.maximum(p, 1e-300) / mixture) / 2 for p in (low, high))
     return quadrature(sum(terms), z)

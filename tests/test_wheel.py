@@ -75,7 +75,7 @@ def test_the_wheel_holds_the_page(inside: set[str], name: str) -> None:
     assert f"vgib/serve/page/{name}" in inside
 
 
-def test_the_licence_travels_with_the_wheel(inside: set[str]) -> None:
+def test_the_license_travels_with_the_wheel(inside: set[str]) -> None:
     assert f"vgib-{vgib.__version__}.dist-info/licenses/LICENSE" in inside
 
 

@@ -12,22 +12,22 @@ if TYPE_CHECKING:
     from vgib.data.molecules import from_smiles, read_molecules
     from vgib.data.packed import PackedGraphs
     from vgib.errors import VgibError
-    from vgib.estimator import SubgraphRecognizer
     from vgib.explain.many import explain_many, show
+    from vgib.model.recognition import Subgraph, find_subgraphs
+    from vgib.model.recognizer import SubgraphRecognizer
     from vgib.nn.net import SubgraphNet
-    from vgib.recognition import Subgraph, find_subgraphs
 
 # Where each public name lives; imported on first use: `vgib --help` need not wait for torch.
 _HOMES = {
     "Fragment": "vgib.chem.fragment",
     "PackedGraphs": "vgib.data.packed",
-    "Subgraph": "vgib.recognition",
+    "Subgraph": "vgib.model.recognition",
     "SubgraphNet": "vgib.nn.net",
-    "SubgraphRecognizer": "vgib.estimator",
+    "SubgraphRecognizer": "vgib.model.recognizer",
     "VgibError": "vgib.errors",
     "draw": "vgib.chem.draw",
     "explain_many": "vgib.explain.many",
-    "find_subgraphs": "vgib.recognition",
+    "find_subgraphs": "vgib.model.recognition",
     "fragment": "vgib.chem.fragment",
     "from_smiles": "vgib.data.molecules",
     "load_graphs": "vgib.data.loading",

@@ -35,7 +35,7 @@ def _wrong_value(error: ValidationError) -> InputError:
 def checked_options(call: Callable[..., Any], options: dict[str, Any]) -> dict[str, Any]:
     """The options, each of the type with which ``call`` annotates it, or an :class:`InputError`.
 
-    >>> def paint(colour: Literal["red", "blue"], coats: int = 1) -> None: ...
+    >>> def paint(color: Literal["red", "blue"], coats: int = 1) -> None: ...
     >>> checked_options(paint, {"coats": "two"})
     Traceback (most recent call last):
     vgib.errors.InputError: coats='two': input should be a valid integer, unable to parse string ...
@@ -85,7 +85,7 @@ class Architecture(Settings):
     head_hidden: int = Field(16, ge=1, description="Hidden channels of the head.")
     dropout: float = Field(0.0, ge=0, lt=1, description="Dropout in the head.")
     last_relu: bool = Field(True, description="A ReLU after the last layer.")
-    normalise: bool = Field(
+    normalize: bool = Field(
         False, description="Batch norm after the last layer, which gin has anyway."
     )
     positive_output: bool = Field(False, description="A ReLU after the regression head.")

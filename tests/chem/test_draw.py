@@ -4,7 +4,7 @@ from xml.etree import ElementTree
 
 import pytest
 
-from vgib.chem.draw import RAMP, colour_of, draw
+from vgib.chem.draw import RAMP, color_of, draw
 from vgib.data.molecules import load_drugs
 from vgib.errors import InputError, UnknownNameError
 
@@ -13,8 +13,8 @@ SCORES = [index / 12 for index in range(13)]
 CHOSEN = [4, 5, 6, 7, 8, 9]
 
 
-def lightness(colour):
-    return 0.2126 * colour[0] + 0.7152 * colour[1] + 0.0722 * colour[2]
+def lightness(color):
+    return 0.2126 * color[0] + 0.7152 * color[1] + 0.0722 * color[2]
 
 
 def test_the_svg_is_valid_xml_with_a_title_and_without_ids():
@@ -58,9 +58,9 @@ def test_scores_change_the_fill_and_the_choice_changes_the_outline():
 
 
 def test_lightness_falls_along_the_ramp():
-    values = [lightness(colour_of(step / 20)) for step in range(21)]
+    values = [lightness(color_of(step / 20)) for step in range(21)]
     assert all(later < earlier for earlier, later in pairwise(values))
-    assert colour_of(-1) == RAMP[0] and colour_of(2) == RAMP[-1]
+    assert color_of(-1) == RAMP[0] and color_of(2) == RAMP[-1]
 
 
 def test_a_png_is_a_png():

@@ -4,13 +4,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from rdkit import Chem
 
-from vgib.blocktree import block_trees
 from vgib.chem.blocks import blocks_of, indivisible_blocks
 from vgib.chem.fragment import fragment
 from vgib.chem.mol import encode, parse
 from vgib.data.molecules import load_drugs
 from vgib.errors import InputError
-from vgib.select import connected_by_score, ring_intact
+from vgib.select.blocktree import block_trees
+from vgib.select.masks import connected_by_score, ring_intact
 
 DRUGS = load_drugs()["smiles"].tolist()
 

@@ -98,7 +98,7 @@ def test_the_codes_of_a_batch_are_those_of_its_molecules_one_by_one():
 
 @settings(max_examples=25, deadline=None)
 @given(st.integers(0, len(DRUGS) - 1), st.randoms(use_true_random=False))
-def test_codes_follow_the_atoms_when_they_are_relabelled(number, random):
+def test_codes_follow_the_atoms_when_they_are_relabeled(number, random):
     mol = parse(DRUGS[number]).mol
     order = list(range(mol.GetNumAtoms()))
     random.shuffle(order)
@@ -113,8 +113,8 @@ def test_no_molecules_give_empty_arrays_of_the_right_width():
 
 
 def test_isotope_labels_change_no_code():
-    plain, labelled = (encode([parse(text).mol]).codes for text in ("CO", "[13CH3]O"))
-    np.testing.assert_array_equal(plain, labelled)
+    plain, labeled = (encode([parse(text).mol]).codes for text in ("CO", "[13CH3]O"))
+    np.testing.assert_array_equal(plain, labeled)
 
 
 def test_explicit_hydrogens_become_implicit():

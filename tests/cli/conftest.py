@@ -9,7 +9,7 @@ import pytest
 from tests.cli.support import DRUGS, Done, Run
 
 from vgib.cli.app import main
-from vgib.estimator import SubgraphRecognizer
+from vgib.model.recognizer import SubgraphRecognizer
 
 
 @pytest.fixture

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 from tests.cli.support import Run
 
-from vgib import demo
-from vgib.demo import Demo
+from vgib.experiments.demo import job as demo
+from vgib.experiments.demo.job import Demo
 
 
 def test_the_demo_says_where_its_page_is(

@@ -9,12 +9,12 @@ import torch
 from rdkit import Chem
 from tests.cli.support import DRUGS, Run, assert_explained
 
-from vgib import explaining
 from vgib.data.synthetic import generate_ba2motifs
 from vgib.data.tu import read_tu
 from vgib.errors import UnwritableError
-from vgib.estimator import SubgraphRecognizer
+from vgib.explain import report as explaining
 from vgib.explain.explainer import explainers
+from vgib.model.recognizer import SubgraphRecognizer
 
 
 @pytest.fixture(scope="module")

@@ -16,7 +16,7 @@ def test_the_models_are_listed_with_their_quality(run: Run) -> None:
 def test_json_holds_the_cards(run: Run) -> None:
     listed = json.loads(run("models", "--json").out)
     assert [card["name"] for card in listed] == sorted(card["name"] for card in listed)
-    assert all(card["metrics"] and card["licence"] for card in listed)
+    assert all(card["metrics"] and card["license"] for card in listed)
 
 
 def test_an_unknown_model_is_a_misuse(run: Run) -> None:

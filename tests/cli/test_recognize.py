@@ -11,13 +11,13 @@ from rdkit import Chem
 from tests.cli.support import DRUGS, Run, assert_explained, rows
 
 
-def test_smiles_are_recognised(run: Run, model: Path) -> None:
+def test_smiles_are_recognized(run: Run, model: Path) -> None:
     done = run("recognize", "CCO", "c1ccccc1C(=O)O", "--model", model, "--keep-ratio", "0.5")
     assert done.code == 0
     found = rows(done.out)
     assert [row["smiles"] for row in found] == ["CCO", "c1ccccc1C(=O)O"]
     assert all(Chem.MolFromSmiles(row["subgraph"]) is not None for row in found)
-    assert "2 molecules recognised, 0 refused" in done.err
+    assert "2 molecules recognized, 0 refused" in done.err
 
 
 def test_without_a_share_one_size_is_given(run: Run, model: Path) -> None:
@@ -89,7 +89,7 @@ def test_json_is_one_object_a_line(run: Run, model: Path) -> None:
 def test_bad_and_mixed_molecules_are_reported_by_line(run: Run, model: Path) -> None:
     done = run("recognize", "CCO", "oops", "CC(=O)[O-].[Na+]", "[13CH4]", "--model", model)
     assert done.code == 0
-    assert "line 2 (oops)" in done.err and "3 molecules recognised, 1 refused" in done.err
+    assert "line 2 (oops)" in done.err and "3 molecules recognized, 1 refused" in done.err
     assert "line 3: kept the largest of 2 components, CC(=O)[O-]" in done.err
     none = run("recognize", "oops", "C1CC", "--model", model)
     assert none.out == ""
@@ -132,7 +132,7 @@ def test_when_nothing_can_be_used_no_file_is_left(run: Run, model: Path, tmp_pat
         ((), 1, "the file is empty"),
     ],
 )
-def test_a_mistake_in_recognising_is_explained(
+def test_a_mistake_in_recognizing_is_explained(
     arguments: tuple[str, ...], code: int, message: str, run: Run, model: Path
 ) -> None:
     assert_explained(run("recognize", *arguments, "--model", model), code, message)
@@ -187,7 +187,7 @@ def test_files_a_ledger_and_pictures_are_written_at_once(
     extra = ("--ledger", tmp_path / "out" / "l.csv", "--pictures", tmp_path / "p", "--carry", "qed")
     done = run("recognize", table, "--model", model, *wanted, *extra, "--property", "side")
     assert done.code == 0, done.err
-    assert f"{len(DRUGS)} molecules recognised, 0 refused" in done.err and str(outs[2]) in done.err
+    assert f"{len(DRUGS)} molecules recognized, 0 refused" in done.err and str(outs[2]) in done.err
     assert sorted(path.name for path in (tmp_path / "out").iterdir()) == [
         "a.html",
         "a.parquet",

@@ -8,7 +8,7 @@ import torch
 from tests.cli.support import Run, assert_explained, rows
 
 from vgib.data.synthetic import generate_ba2motifs
-from vgib.estimator import SubgraphRecognizer
+from vgib.model.recognizer import SubgraphRecognizer
 
 
 @pytest.fixture(scope="module")
@@ -26,9 +26,9 @@ def folder(tmp_path: Path) -> Path:
     return path
 
 
-def test_graphs_are_recognised_as_in_python(run: Run, motifs: Path, folder: Path) -> None:
+def test_graphs_are_recognized_as_in_python(run: Run, motifs: Path, folder: Path) -> None:
     done = run("recognize", folder, "--model", motifs, "--keep-ratio", "0.2")
-    assert done.code == 0 and "6 graphs recognised" in done.err, done.err
+    assert done.code == 0 and "6 graphs recognized" in done.err, done.err
     expected = SubgraphRecognizer.load(motifs).recognize(generate_ba2motifs(6), keep_ratio=0.2)
     found = rows(done.out)
     assert [row["nodes"] for row in found] == [

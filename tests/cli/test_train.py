@@ -8,10 +8,10 @@ import torch
 from tests.cli.support import DRUGS, QUICK, Run, assert_explained
 
 from vgib.data.synthetic import generate_ba2motifs
-from vgib.estimator import SubgraphRecognizer
+from vgib.model.recognizer import SubgraphRecognizer
 
 
-def test_training_on_a_table_saves_a_model_that_recognises(
+def test_training_on_a_table_saves_a_model_that_recognizes(
     run: Run, table: Path, tmp_path: Path
 ) -> None:
     out = tmp_path / "new" / "model"

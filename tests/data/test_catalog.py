@@ -71,7 +71,7 @@ class Public:
             "kind": "tu",
             "file": f"tu/{name}.zip",
             "url": f"{self.address}/{name}.zip",
-            "licence": "none",
+            "license": "none",
             "size": 0,
             "statistics": Statistics(graphs=2, nodes=2.0, edges=1.0, classes=2),
         }
@@ -117,7 +117,7 @@ def test_every_entry_is_complete() -> None:
         found = entry(name)
         assert found.name == name
         assert found.about.endswith(".")
-        assert found.licence
+        assert found.license
         assert found.size > 0 or found.kind == "generated"
         assert found.statistics != Statistics()
         assert found.url or found.public or found.kind == "generated"

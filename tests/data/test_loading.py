@@ -157,11 +157,11 @@ def test_a_folder_of_data_files_is_told_from_a_tu_folder(tmp_path: Path) -> None
 
 
 def test_labels_may_be_left_out_and_lines_be_limited(table: Path, tmp_path: Path) -> None:
-    found = load_graphs(table, labelled=False, limit=7)
+    found = load_graphs(table, labeled=False, limit=7)
     assert len(found) == 7 and found.graphs.y is None
     (tmp_path / "a.smi").write_text("CCO\nCC\n")
-    assert load_graphs(tmp_path / "a.smi", labelled=False).graphs.y is None
-    assert load_graphs(table, target="weight", labelled=False).graphs.y is not None
+    assert load_graphs(tmp_path / "a.smi", labeled=False).graphs.y is None
+    assert load_graphs(table, target="weight", labeled=False).graphs.y is not None
 
 
 def test_a_truncated_zip_is_refused(tmp_path: Path) -> None:

@@ -166,7 +166,7 @@ class TestCsvFiles:
 
     @pytest.mark.parametrize("asked", [None, 0])
     @pytest.mark.parametrize("second", ["CCC,0.7", "1,0.7"])
-    def test_a_missing_header_is_recognised(self, write, asked, second):
+    def test_a_missing_header_is_recognized(self, write, asked, second):
         with pytest.raises(InputError, match="first line looks like data"):
             read_molecules(write("b.csv", f"CCO,0.5\n{second}\n"), smiles_column=asked)
 
@@ -261,11 +261,11 @@ class TestFiles:
             read_molecules(path)
         assert len(read_molecules(path, encoding="latin-1")) == 2
 
-    def test_utf_16_is_recognised(self, write):
+    def test_utf_16_is_recognized(self, write):
         with pytest.raises(FileFormatError, match="UTF-16"):
             read_molecules(write("a.csv", "smiles\nC\n".encode("utf-16")))
 
-    def test_a_binary_file_is_recognised(self, write):
+    def test_a_binary_file_is_recognized(self, write):
         with pytest.raises(FileFormatError, match="binary"):
             read_molecules(write("a.smi", b"PK\x03\x04\0\0\0"))
 

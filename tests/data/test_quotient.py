@@ -21,7 +21,7 @@ from vgib.data.quotient import (
 from vgib.errors import InputError
 from vgib.nn import vgib as vgib_module
 from vgib.nn.net import SubgraphNet, build
-from vgib.train import predict, seeded
+from vgib.train.loop import predict, seeded
 
 
 def pack(sizes: list[int], edges: list[tuple[int, int]], codes: list[int]) -> PackedGraphs:
@@ -62,7 +62,7 @@ def make_net(
     encoder: str,
     bottleneck: str,
     readout: Any = "sum",
-    normalise: bool = False,
+    normalize: bool = False,
     **options: Any,
 ) -> SubgraphNet:
     with seeded(3):
@@ -73,7 +73,7 @@ def make_net(
             in_channels=1,
             task="classification",
             outputs=2,
-            architecture=Architecture.of(hidden=5, depth=3, readout=readout, normalise=normalise),
+            architecture=Architecture.of(hidden=5, depth=3, readout=readout, normalize=normalize),
             bottleneck_options=options,
         ).double()
 
@@ -129,13 +129,13 @@ def test_the_degree_and_the_sums_are_those_of_the_graphs(seed: int) -> None:
 @pytest.mark.parametrize("readout", ["sum", "mean"])
 @pytest.mark.parametrize("encoder", ["gcn", "sage", "gin", "gat"])
 @pytest.mark.parametrize("bottleneck", ["none", "gib"])
-@pytest.mark.parametrize("normalise", [False, True])
+@pytest.mark.parametrize("normalize", [False, True])
 @pytest.mark.parametrize("seed", [1, 2])
 def test_training_is_the_same_term_by_term_and_gradient_by_gradient(
-    bottleneck: str, encoder: str, readout: str, seed: int, normalise: bool
+    bottleneck: str, encoder: str, readout: str, seed: int, normalize: bool
 ) -> None:
     graphs = random_graphs(seed)
-    net = make_net(encoder, bottleneck, readout, normalise).train()
+    net = make_net(encoder, bottleneck, readout, normalize).train()
     results = []
     for some in (graphs, quotient(graphs)):
         with seeded(0):

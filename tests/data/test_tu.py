@@ -146,7 +146,7 @@ def test_attributes_and_all_features(tmp_path: Path) -> None:
     assert read_tu(path, features="degree").x.flatten().tolist() == [2, 2, 2, 1, 1]
 
 
-def test_large_degrees_become_one_standardised_column(tmp_path: Path) -> None:
+def test_large_degrees_become_one_standardized_column(tmp_path: Path) -> None:
     leaves = 1001
     path = write(
         tmp_path,

@@ -95,7 +95,7 @@ def test_a_batch_and_its_graphs_one_by_one_get_equal_scores(
 
 
 @pytest.mark.parametrize("name", DETERMINISTIC)
-def test_scores_follow_the_nodes_when_they_are_relabelled(
+def test_scores_follow_the_nodes_when_they_are_relabeled(
     name: str, model_of: ModelOf, graphs: PackedGraphs, data: list[Data]
 ) -> None:
     model = model_of("gcn")

@@ -13,7 +13,7 @@ from vgib.data.packed import PackedGraphs
 from vgib.errors import InputError
 from vgib.explain import fidelity as module
 from vgib.explain.fidelity import DEFINITIONS, fidelity, fidelity_of, robust_fidelity
-from vgib.select import sizes_of_ratio
+from vgib.select.masks import sizes_of_ratio
 
 ModelOf = Callable[[str], nn.Module]
 RATIOS = (0.3, 0.5, 1.0)

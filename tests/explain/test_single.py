@@ -24,8 +24,8 @@ def test_without_a_step_it_says_what_the_model_says_of_its_nodes(
     g = pulls(case, explainer.readout_, explainer.noise_[0])[:, -len(LEVELS) :].mean(
         1, keepdim=True
     )
-    centred = (g - batch.graphs.spread(batch.graphs.mean(g))).squeeze(1)
-    torch.testing.assert_close(scores, squashed(centred))
+    centered = (g - batch.graphs.spread(batch.graphs.mean(g))).squeeze(1)
+    torch.testing.assert_close(scores, squashed(centered))
 
 
 def test_steps_lower_the_loss_of_the_graphs_at_hand(

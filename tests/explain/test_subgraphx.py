@@ -17,7 +17,7 @@ PATH = Data(x=torch.randn(4, 5), edge_index=torch.tensor([[0, 1, 1, 2, 2, 3], [1
 
 
 class Additive(nn.Module):
-    """A value that is a sum over nodes, whatever their neighbours."""
+    """A value that is a sum over nodes, whatever their neighbors."""
 
     def __init__(self) -> None:
         super().__init__()

@@ -219,7 +219,7 @@ def test_single_effects_are_those_of_the_graph_without_the_node(marked: PackedGr
     case = Case.of(Frozen(MarkedByLayer()), marked.batch())
     found = single_effects(case).view(60, 6)
     torch.testing.assert_close(found.mean(1), torch.zeros(60), atol=1e-5, rtol=0)
-    # The mark counts once in the layer and once in each neighbour's message.
+    # The mark counts once in the layer and once in each neighbor's message.
     assert marked.node_truth is not None
     assert torch.equal(found.argmax(1), marked.node_truth.view(60, 6).int().argmax(1))
 

@@ -162,7 +162,7 @@ def test_a_batch_gives_what_its_graphs_give_one_by_one(case: str, readout: str) 
 @every_case
 @every_readout
 @pytest.mark.parametrize("encoder", sorted(LAYERS))
-def test_scores_follow_the_nodes_when_they_are_relabelled(
+def test_scores_follow_the_nodes_when_they_are_relabeled(
     case: str, readout: str, encoder: str
 ) -> None:
     net = make_net(case, readout, encoder).eval()

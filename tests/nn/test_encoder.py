@@ -196,12 +196,12 @@ def test_the_last_relu_can_be_left_out(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_the_last_representations_can_be_normalised(name: str) -> None:
+def test_the_last_representations_can_be_normalized(name: str) -> None:
     x, edges = random_graph()
     torch.manual_seed(0)
     plain = Encoder(name, 4, hidden=6).double().train()
     torch.manual_seed(0)
-    normed = Encoder(name, 4, hidden=6, normalise=True).double().train()
+    normed = Encoder(name, 4, hidden=6, normalize=True).double().train()
     adj = Adjacency.from_edge_index(edges, len(x))
     last = plain(x, adj)
     # A GIN's own MLP ends in a batch norm; it gets no second one.

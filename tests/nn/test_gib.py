@@ -1,4 +1,4 @@
-"""The critic's estimate of information, and the two levels of its optimisation."""
+"""The critic's estimate of information, and the two levels of its optimization."""
 
 import math
 from collections.abc import Iterator
@@ -12,13 +12,13 @@ from torch import Tensor, nn
 from vgib.config import Training
 from vgib.data.packed import Batch
 from vgib.data.synthetic import generate_ba2motifs
-from vgib.levels import Level, levels
 from vgib.nn.bottleneck import Encoded
 from vgib.nn.encoder import Encoder
 from vgib.nn.gib import GIB, Critic, donsker_varadhan
 from vgib.nn.net import SubgraphNet
 from vgib.nn.sparse import Adjacency, Segments
-from vgib.train import train
+from vgib.train.loop import train
+from vgib.train.optimizer import Level, levels
 
 RHO = 0.8
 TRUE_INFORMATION = -0.5 * math.log(1 - RHO**2)

@@ -315,7 +315,7 @@ def test_noise_has_the_mean_and_spread_of_its_own_graph() -> None:
         standard = (drawn - own.mean(0)) / std
         assert standard.pow(3).mean(0).abs().max() < 0.1
         assert (standard.pow(4).mean(0) - 3).abs().max() < 0.3
-        # Neither channels nor neighbouring nodes share their noise.
+        # Neither channels nor neighboring nodes share their noise.
         assert (standard[:, 0] * standard[:, 1]).mean().abs() < 0.03
         assert (standard[1:] * standard[:-1]).mean().abs() < 0.03
 
@@ -621,7 +621,7 @@ def graphs_of(sizes: list[int]) -> list[Tensor]:
 
 
 @pytest.mark.parametrize("readout", ["sum", "mean"])
-def test_under_its_own_prior_a_graph_is_recognised_through_nothing_but_noise(readout: str) -> None:
+def test_under_its_own_prior_a_graph_is_recognized_through_nothing_but_noise(readout: str) -> None:
     graphs = graphs_of([6, 6, 6])
     draws = all_noise_readouts(graphs, "graph", readout)
     found, error = estimate(draws)

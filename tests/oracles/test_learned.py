@@ -110,7 +110,7 @@ def test_measured_clearance_is_predicted(
 
 
 @pytest.mark.parametrize("species", ["hlm", "mlm", "rlm"])
-def test_the_lists_are_recognised(species: str, mirror: Path) -> None:
+def test_the_lists_are_recognized(species: str, mirror: Path) -> None:
     """The test molecules of seed 1, which no training saw, among others of ZINC250K."""
     oracle = registry.get(f"{species}_list")
     assert isinstance(oracle, ListClearance)

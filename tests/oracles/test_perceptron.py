@@ -7,7 +7,7 @@ import torch
 from vgib.chem.fingerprint import DESCRIPTORS, fingerprints
 from vgib.data.molecules import load_drugs
 from vgib.oracles.fitting import Fit, Network, export
-from vgib.oracles.perceptron import FIELDS, WIDEST, Perceptron, known_substructures, standardise
+from vgib.oracles.perceptron import FIELDS, WIDEST, Perceptron, known_substructures, standardize
 
 PRINTS = fingerprints(load_drugs()["smiles"].tolist()[:50])
 COLUMNS = np.unique(PRINTS.ids)[::2]
@@ -43,7 +43,7 @@ def test_it_gives_what_the_trained_module_gives() -> None:
         torch.from_numpy(rows.indices.astype(np.int64)),
         torch.from_numpy(rows.indptr[:-1].astype(np.int64)),
         torch.from_numpy(rows.data),
-        torch.from_numpy(standardise(PRINTS.descriptors, center, scale)),
+        torch.from_numpy(standardize(PRINTS.descriptors, center, scale)),
     )
     expected = out.detach().numpy()
     assert export(net, COLUMNS, center, scale)(PRINTS) == pytest.approx(expected, abs=1e-6)

@@ -66,7 +66,7 @@ class TestCard:
     def test_says_what_a_user_must_know(self, oracle: Oracle) -> None:
         card = oracle.card
         assert card.name == oracle.name
-        for said in ("about", "unit", "method", "split", "trivial", "domain", "licence"):
+        for said in ("about", "unit", "method", "split", "trivial", "domain", "license"):
             assert getattr(card, said), said
 
     def test_carries_the_held_out_quality_of_what_is_learned(self, oracle: Oracle) -> None:

@@ -10,8 +10,8 @@ from tests.serve.support import Serving, serving
 
 from vgib.chem.properties import qed
 from vgib.data.molecules import load_drugs
-from vgib.ensemble import save_members
-from vgib.estimator import SubgraphRecognizer
+from vgib.model.ensemble import save_members
+from vgib.model.recognizer import SubgraphRecognizer
 from vgib.serve.api import make_app
 from vgib.serve.limits import Limits
 from vgib.serve.shelf import Shelf

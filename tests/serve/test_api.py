@@ -13,13 +13,13 @@ from tests.serve.support import IMATINIB, PARACETAMOL, serving
 from typer.testing import CliRunner
 
 from vgib import __version__
-from vgib.bulk.recognise import Recognise
 from vgib.chem.draw import draw
 from vgib.cli.app import app
-from vgib.ensemble import outputs, predict
+from vgib.model.ensemble import outputs, predict
 from vgib.serve.api import make_app
 from vgib.serve.limits import Limits
 from vgib.serve.shelf import Shelf
+from vgib.stream.work import Recognize
 
 API = "/api/v1"
 
@@ -86,7 +86,7 @@ def test_recognize_answers_as_python_does(client: httpx.Client, shelf: Shelf, na
 def test_recognize_finds_the_parts_that_python_finds(
     client: httpx.Client, folders: list[Path]
 ) -> None:
-    unit = Recognise(folders[0], n=2, keep_ratio=(0.3, 0.6))
+    unit = Recognize(folders[0], n=2, keep_ratio=(0.3, 0.6))
     (expected,) = unit(pa.table({"line": [1], "smiles": [IMATINIB]})).results.to_pylist()
     asked = {"molecules": [IMATINIB], "model": "values", "n": 2, "keep_ratio": [0.3, 0.6]}
     (row,) = post(client, "/recognize", **asked)["results"]
@@ -148,7 +148,7 @@ def test_inspect_of_classes_follows_a_probability(client: httpx.Client) -> None:
     assert found["prediction"] in (0, 1)
 
 
-def test_whatif_of_a_recognised_part_gives_its_value(client: httpx.Client) -> None:
+def test_whatif_of_a_recognized_part_gives_its_value(client: httpx.Client) -> None:
     found = post(client, "/inspect", molecule=IMATINIB, model="values")
     part = found["sizes"][10]["parts"][0]
     asked = {"molecule": IMATINIB, "atoms": part["atoms"], "model": "values"}

@@ -84,7 +84,7 @@ def page(watched: Watched) -> Any:
     return watched.page
 
 
-def recognise(page: Any, smiles: str, model: str = "values") -> None:
+def recognize(page: Any, smiles: str, model: str = "values") -> None:
     page.select_option("#model", model)
     page.fill("#smiles", smiles)
     page.press("#smiles", "Enter")
@@ -122,8 +122,8 @@ def test_an_example_is_shown_at_once(page: Any) -> None:
     expect(page.locator("#draw")).to_be_hidden()
 
 
-def test_a_pasted_molecule_is_recognised(page: Any, shelf: Shelf) -> None:
-    recognise(page, IMATINIB)
+def test_a_pasted_molecule_is_recognized(page: Any, shelf: Shelf) -> None:
+    recognize(page, IMATINIB)
     expected = sum(m.predict([IMATINIB])[0] for m in shelf.get("values")) / 2
     assert float(page.inner_text("#value")) == pytest.approx(expected, abs=6e-3)
     assert "±" in page.inner_text("#spread")
@@ -135,7 +135,7 @@ def test_a_pasted_molecule_is_recognised(page: Any, shelf: Shelf) -> None:
 
 
 def test_classes_are_told_as_a_probability(page: Any) -> None:
-    recognise(page, ANILINE, "classes")
+    recognize(page, ANILINE, "classes")
     assert page.inner_text("#value").endswith("%")
     expect(page.locator("#spread")).to_contain_text("probability of class 1")
     expect(page.locator("#members-told")).to_contain_text("Predicted class")
@@ -143,7 +143,7 @@ def test_classes_are_told_as_a_probability(page: Any) -> None:
 
 def test_the_slider_moves_through_the_sizes_without_a_request(watched: Watched) -> None:
     page = watched.page
-    recognise(page, IMATINIB)
+    recognize(page, IMATINIB)
     before = len(watched.asked)
     seen = set()
     for step in (0, 4, 9):
@@ -159,7 +159,7 @@ def test_the_slider_moves_through_the_sizes_without_a_request(watched: Watched) 
 
 def test_parts_of_one_size_are_ranked(watched: Watched) -> None:
     page = watched.page
-    recognise(page, IMATINIB)
+    recognize(page, IMATINIB)
     set_size(page, 0)
     before = len(watched.asked)
     page.click("#ranks button:nth-child(2)")
@@ -169,7 +169,7 @@ def test_parts_of_one_size_are_ranked(watched: Watched) -> None:
 
 
 def test_clicking_atoms_asks_what_if(page: Any, shelf: Shelf) -> None:
-    recognise(page, ANILINE)
+    recognize(page, ANILINE)
     page.focus("#size")
     page.press("#size", "End")
     page.locator("#picture .hit[data-atom='0']").click()
@@ -184,7 +184,7 @@ def test_clicking_atoms_asks_what_if(page: Any, shelf: Shelf) -> None:
 
 
 def test_what_if_works_with_the_keyboard_alone(page: Any) -> None:
-    recognise(page, ANILINE)
+    recognize(page, ANILINE)
     page.focus("#size")
     page.press("#size", "End")
     page.locator("#picture .hit[tabindex='0']").focus()
@@ -204,7 +204,7 @@ def test_what_if_works_with_the_keyboard_alone(page: Any) -> None:
 
 def test_methods_are_compared_side_by_side(page: Any) -> None:
     page.select_option("#rule", "ring_intact")  # by scores every method reaches the same sizes
-    recognise(page, PARACETAMOL)
+    recognize(page, PARACETAMOL)
     for box in page.locator("#boxes input").all():
         box.set_checked(box.get_attribute("value") in ("occlusion", "gradcam"))
     page.click("#compare")
@@ -216,7 +216,7 @@ def test_methods_are_compared_side_by_side(page: Any) -> None:
 
 
 def test_a_link_restores_the_view(browser: Any, address: Serving, page: Any) -> None:
-    recognise(page, IMATINIB, "values")
+    recognize(page, IMATINIB, "values")
     set_size(page, 6)
     expect(page).to_have_url(re.compile(rf"size={page.inner_text('#size-told').split()[0]}"))
     other = opened(browser, page.url)
@@ -234,7 +234,7 @@ def test_a_link_restores_the_view(browser: Any, address: Serving, page: Any) -> 
 
 
 def test_everything_can_be_taken_away(page: Any) -> None:
-    recognise(page, ANILINE)
+    recognize(page, ANILINE)
     picture = downloaded(page, "#save-svg")
     assert picture.startswith("<svg") and "hit" not in picture
     atoms = list(csv.DictReader(downloaded(page, "#save-csv").splitlines()))

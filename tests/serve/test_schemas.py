@@ -5,7 +5,7 @@ from typing import get_args
 
 import httpx
 
-from vgib.recognition import Rule
+from vgib.model.recognition import Rule
 from vgib.serve import schemas
 
 

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from vgib import zoo
 from vgib.errors import InputError, UnknownNameError
+from vgib.model import shipped as zoo
 from vgib.serve.shelf import Shelf
 
 
@@ -40,7 +40,7 @@ def test_the_shipped_models_are_offered_and_qed_first() -> None:
 
 
 def test_the_unit_of_work_has_the_options_that_were_asked_for(shelf: Shelf) -> None:
-    unit = shelf.recognise("values", {"n": 2, "keep_ratio": (0.5,)})
+    unit = shelf.recognize("values", {"n": 2, "keep_ratio": (0.5,)})
     assert (unit.n, unit.keep_ratio) == (2, (0.5,))
     with pytest.raises(UnknownNameError):
-        shelf.recognise("nothing", {})
+        shelf.recognize("nothing", {})

@@ -1,4 +1,4 @@
-"""Molecules from labelled graphs that spell out every hydrogen, as the TU collection has them."""
+"""Molecules from labeled graphs that spell out every hydrogen, as the TU collection has them."""
 
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple

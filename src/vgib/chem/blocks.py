@@ -11,9 +11,9 @@ from scipy.sparse.csgraph import (  # type: ignore[import-untyped]
     connected_components,
 )
 
-from vgib.blocktree import Graphs
 from vgib.chem.mol import Mol, as_mol, encode
 from vgib.chem.vocabulary import BOND
+from vgib.select.blocktree import Graphs
 
 
 def indivisible_blocks(mol_or_smiles: Mol | str) -> npt.NDArray[np.int64]:

@@ -1,4 +1,4 @@
-"""A molecule with its atom scores as a band of colour and the chosen subgraph in an outline."""
+"""A molecule with its atom scores as a band of color and the chosen subgraph in an outline."""
 
 import math
 from collections.abc import Iterable, Sequence, Set
@@ -11,29 +11,29 @@ from rdkit.Chem import rdCoordGen, rdDepictor
 from rdkit.Chem.Draw import rdMolDraw2D
 
 from vgib.chem.mol import Mol, as_mol
-from vgib.chem.shapes import Colour, Disc, Place, Shape, Strip, Words, paint, to_svg
+from vgib.chem.shapes import Color, Disc, Place, Shape, Strip, Words, paint, to_svg
 from vgib.errors import InputError, unknown_name
 
 # From pale sand through orange to brick: lightness falls all the way, so that the order survives
-# every kind of colour blindness and a grey printer, and black lines stay readable on all of it.
-RAMP: tuple[Colour, ...] = (
+# every kind of color blindness and a gray printer, and black lines stay readable on all of it.
+RAMP: tuple[Color, ...] = (
     (0.973, 0.961, 0.925),
     (0.992, 0.890, 0.710),
     (0.988, 0.741, 0.435),
     (0.937, 0.541, 0.290),
     (0.808, 0.333, 0.290),
 )
-OUTLINE: Colour = (0.09, 0.16, 0.30)
-DIMMED: Colour = (0.58, 0.60, 0.64)
-PLAIN: Colour = (0.10, 0.10, 0.12)
-WHITE: Colour = (1.0, 1.0, 1.0)
+OUTLINE: Color = (0.09, 0.16, 0.30)
+DIMMED: Color = (0.58, 0.60, 0.64)
+PLAIN: Color = (0.10, 0.10, 0.12)
+WHITE: Color = (1.0, 1.0, 1.0)
 
 LEGEND_HEIGHT = 34
 BOND_PIXELS = 38
 """The length of a bond where there is room for it."""
 
 BAND = 0.31
-"""Half the width of the colour band, in bond lengths."""
+"""Half the width of the color band, in bond lengths."""
 
 OUTLINE_WIDTH = 0.075
 """In bond lengths; never less than 2 pixels."""
@@ -42,11 +42,11 @@ CROWDED = 0.6
 """Atoms nearer than this, in bond lengths, are worth a second attempt at the layout."""
 
 STEPS = 6
-"""Colours between two atoms: enough that the colour runs smoothly from atom to atom."""
+"""Colors between two atoms: enough that the color runs smoothly from atom to atom."""
 
 
-def colour_of(score: float) -> Colour:
-    """The colour of a score in [0, 1]."""
+def color_of(score: float) -> Color:
+    """The color of a score in [0, 1]."""
     place = min(max(score, 0.0), 1.0) * (len(RAMP) - 1)
     low = min(int(place), len(RAMP) - 2)
     return _blend(RAMP[low], RAMP[low + 1], place - low)
@@ -89,7 +89,7 @@ def draw(
 ) -> str | bytes:
     """A picture, as SVG text or PNG bytes.
 
-    Colour tells the score; the chosen atoms are told by an outline and by full-strength lines, so
+    Color tells the score; the chosen atoms are told by an outline and by full-strength lines, so
     that neither depends on the other. The SVG has no ids, so that many fit into one page.
 
     Args:
@@ -164,7 +164,7 @@ def make_canvas(width: int, height: int, panel: int, format: str) -> Any:
     kind = rdMolDraw2D.MolDraw2DSVG if format == "svg" else rdMolDraw2D.MolDraw2DCairo
     canvas = kind(width, height, width, panel)
     options: Any = canvas.drawOptions()  # Any: the stubs mistype its fields
-    options.prepareMolsBeforeDrawing = False  # laid_out did, without hydrogens at stereo centres
+    options.prepareMolsBeforeDrawing = False  # laid_out did, without hydrogens at stereo centers
     options.padding = 0.09
     options.bondLineWidth = 1.7
     options.scaleHighlightBondWidth = False
@@ -185,7 +185,7 @@ def places_on(canvas: Any, mol: Mol) -> list[Place]:
 
 
 def band_of(places: Sequence[Place], bonds: Iterable[tuple[int, int]]) -> tuple[float, float]:
-    """Half the width of the colour band, and of the outline around it."""
+    """Half the width of the color band, and of the outline around it."""
     lengths = sorted(math.dist(places[begin], places[end]) for begin, end in bonds)
     length = lengths[len(lengths) // 2] if lengths else BOND_PIXELS
     radius = BAND * length
@@ -228,12 +228,12 @@ class _Picture:
         return f"{head}{to_svg(shapes)}\n{path}{rest}"
 
     def _background(self, scores: Sequence[float] | None, chosen: list[int]) -> list[Shape]:
-        """The colour band, and over it once more the chosen part, with its outline."""
+        """The color band, and over it once more the chosen part, with its outline."""
         trial = make_canvas(self.width, self.height, self.panel, "svg")
         trial.DrawMolecule(self.mol)
         places = places_on(trial, self.mol)
         radius, edge = band_of(places, self.bonds)
-        fills = [WHITE] * len(places) if scores is None else [colour_of(s) for s in scores]
+        fills = [WHITE] * len(places) if scores is None else [color_of(s) for s in scores]
         shapes: list[Shape] = []
         inside = set(chosen)
         if scores is not None:
@@ -246,7 +246,7 @@ class _Picture:
         self,
         places: list[Place],
         radius: float,
-        fills: list[Colour],
+        fills: list[Color],
         members: set[int],
         without: Set[int] = frozenset(),
     ) -> list[Shape]:
@@ -280,8 +280,8 @@ class _Picture:
         )
 
 
-def _strips(begin: Place, end: Place, radius: float, first: Colour, last: Colour) -> list[Strip]:
-    """From atom to atom, the colour changing between the two discs."""
+def _strips(begin: Place, end: Place, radius: float, first: Color, last: Color) -> list[Strip]:
+    """From atom to atom, the color changing between the two discs."""
     if first == last:
         return [Strip(begin, end, 2 * radius, first)]
     # Each piece reaches to the far end and the next one covers it, so that no seam can show.
@@ -296,7 +296,7 @@ def _strips(begin: Place, end: Place, radius: float, first: Colour, last: Colour
     ] + [Strip(starts[-1], end, 2 * radius, last)]
 
 
-def _blend(first: Colour, last: Colour, share: float) -> Colour:
+def _blend(first: Color, last: Color, share: float) -> Color:
     red, green, blue = (a + (b - a) * share for a, b in zip(first, last, strict=True))
     return red, green, blue
 
@@ -312,8 +312,8 @@ def _legend(middle: float, has_scores: bool, has_choice: bool) -> list[Shape]:
         )
         for piece in range(pieces):
             low, high = start + piece * width, start + (piece + 1) * width
-            colour = colour_of((piece + 0.5) / pieces)
-            shapes.append(Strip(Place(low, middle), Place(high, middle), 12, colour))
+            color = color_of((piece + 0.5) / pieces)
+            shapes.append(Strip(Place(low, middle), Place(high, middle), 12, color))
         left = start + pieces * width
         shapes.append(Words(Place(left + 7, middle), "1", PLAIN))
         left += 34

@@ -152,13 +152,13 @@ def scaffold(smiles: str) -> str:
 
 @dataclass(frozen=True, eq=False)
 class MolArrays:
-    """Molecules as flat arrays, rows sorted by atom and neighbours ascending in each row.
+    """Molecules as flat arrays, rows sorted by atom and neighbors ascending in each row.
 
     Attributes:
         codes: ``uint8 [atoms, columns]``, in the words of a vocabulary.
         node_ptr: ``int64 [molecules + 1]``; the atoms of molecule *g*.
-        indptr: ``int64 [atoms + 1]``; the neighbours of each atom.
-        col: ``int32 [2 bonds]``; the neighbour, numbered within its molecule.
+        indptr: ``int64 [atoms + 1]``; the neighbors of each atom.
+        col: ``int32 [2 bonds]``; the neighbor, numbered within its molecule.
         bonds: ``uint8 [2 bonds]``, codes of :data:`vgib.chem.vocabulary.BOND`.
     """
 
@@ -189,7 +189,7 @@ def encode(mols: Sequence[Mol], features: str = "rich") -> MolArrays:
 
     Asking RDKit for each property of each atom costs as much as reading the SMILES. Instead each
     atom gets one number from a few whole-molecule calls that determine all its properties (RDKit's
-    connectivity invariant: element, neighbours, hydrogens, charge, isotope, ring; the
+    connectivity invariant: element, neighbors, hydrogens, charge, isotope, ring; the
     hybridisation; bond orders), and the properties are read once for each *distinct* number.
     """
     words = vocabulary(features)

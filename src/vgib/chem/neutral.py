@@ -7,7 +7,7 @@ from rdkit.Chem.MolStandardize import rdMolStandardize
 
 
 def neutral_smiles(smiles: Sequence[str]) -> list[str]:
-    """Each molecule's canonical SMILES, neutralised and without stereo marks.
+    """Each molecule's canonical SMILES, neutralized and without stereo marks.
 
     Acids get their protons back and ammonium loses its own; what has a charge that no proton can
     balance (quaternary nitrogen, nitro groups) keeps it.

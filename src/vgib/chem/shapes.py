@@ -6,7 +6,7 @@ from xml.sax.saxutils import escape
 
 from rdkit.Geometry import Point2D
 
-Colour: TypeAlias = tuple[float, float, float]
+Color: TypeAlias = tuple[float, float, float]
 
 
 class Place(NamedTuple):
@@ -19,9 +19,9 @@ class Place(NamedTuple):
 class Disc(NamedTuple):
     """A filled circle."""
 
-    centre: Place
+    center: Place
     radius: float
-    colour: Colour
+    color: Color
 
 
 class Strip(NamedTuple):
@@ -30,15 +30,15 @@ class Strip(NamedTuple):
     begin: Place
     end: Place
     width: float
-    colour: Colour
+    color: Color
 
 
 class Words(NamedTuple):
-    """A line of text that starts at a place, centred on its height."""
+    """A line of text that starts at a place, centered on its height."""
 
     start: Place
     text: str
-    colour: Colour
+    color: Color
 
 
 Shape: TypeAlias = Disc | Strip | Words
@@ -50,19 +50,19 @@ def to_svg(shapes: Sequence[Shape]) -> str:
     return "\n".join(_element(shape) for shape in shapes)
 
 
-def as_hex(colour: Colour) -> str:
+def as_hex(color: Color) -> str:
     """As SVG and CSS write it.
 
     >>> as_hex((1.0, 0.5, 0.0))
     '#ff8000'
     """
-    return "#" + "".join(f"{round(255 * part):02x}" for part in colour)
+    return "#" + "".join(f"{round(255 * part):02x}" for part in color)
 
 
 def _element(shape: Shape) -> str:
-    paint = as_hex(shape.colour)
+    paint = as_hex(shape.color)
     if isinstance(shape, Disc):
-        x, y = shape.centre
+        x, y = shape.center
         return f"<circle cx='{x:.1f}' cy='{y:.1f}' r='{shape.radius:.1f}' fill='{paint}'/>"
     if isinstance(shape, Strip):
         (x, y), (u, v) = shape.begin, shape.end
@@ -82,9 +82,9 @@ def paint(canvas: Any, shapes: Sequence[Shape]) -> None:
     canvas.SetFillPolys(True)
     canvas.SetLineWidth(1)
     for shape in shapes:
-        canvas.SetColour(shape.colour)
+        canvas.SetColor(shape.color)
         if isinstance(shape, Disc):
-            (x, y), r = shape.centre, shape.radius
+            (x, y), r = shape.center, shape.radius
             canvas.DrawEllipse(Point2D(x - r, y - r), Point2D(x + r, y + r), True)
         elif isinstance(shape, Strip):
             canvas.DrawPolygon([Point2D(*corner) for corner in _corners(shape)], True)

@@ -1,4 +1,4 @@
-"""A molecule as lines and places: what a page needs to draw it, and to recolour it, by itself."""
+"""A molecule as lines and places: what a page needs to draw it, and to recolor it, by itself."""
 
 import math
 from collections.abc import Sequence
@@ -37,14 +37,14 @@ class Line:
 
 @dataclass(frozen=True)
 class Sketch:
-    """A drawing without colours.
+    """A drawing without colors.
 
     Attributes:
         box: Left, top, width and height, as ``viewBox`` of SVG has it.
         places: One point for each atom.
         symbols: The element of each atom.
         bonds: Pairs of atoms.
-        band: Half the width of the colour band.
+        band: Half the width of the color band.
         outline: Half the width of the outline around chosen atoms.
         lines: What is drawn, in this order.
     """

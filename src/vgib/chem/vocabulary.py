@@ -100,7 +100,7 @@ def capped_codes(codes: Any, cuts: Any, is_lone: Any, words: Vocabulary) -> Any:
 
     Degree falls and hydrogens rise by the number of cuts. An atom that is planar only because of
     what was cut off, like the nitrogen of an amide, goes back to sp3: it ``is_lone``, with no
-    multiple bond of its own and no neighbour that has one. Nothing else that the codes tell changes
+    multiple bond of its own and no neighbor that has one. Nothing else that the codes tell changes
     when no ring and no multiple bond is cut. Arrays of ``[atoms, columns]`` and ``[atoms]``.
     """
     changed = codes.copy()

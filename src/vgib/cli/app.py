@@ -7,7 +7,8 @@ from typing import Annotated
 import typer
 from rich.logging import RichHandler
 
-from vgib import __version__, console
+from vgib import __version__
+from vgib.cli import console
 from vgib.cli.data import data
 from vgib.cli.demo import demo
 from vgib.cli.evaluate import evaluate

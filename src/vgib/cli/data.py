@@ -5,9 +5,9 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
-from vgib import console
+from vgib.cli import console
+from vgib.cli.console import say
 from vgib.cli.options import Cache, Json, Mirror
-from vgib.console import say
 
 data = typer.Typer(help="Named public datasets: list, describe, fetch.", no_args_is_help=True)
 

@@ -5,9 +5,9 @@ from typing import Annotated
 
 import typer
 
-from vgib import console
+from vgib.cli import console
+from vgib.cli.console import say
 from vgib.cli.options import Json
-from vgib.console import say
 
 
 def demo(
@@ -18,7 +18,7 @@ def demo(
     as_json: Json = False,
 ) -> None:
     """Train two small models on embedded data and write a report with pictures."""
-    from vgib.demo import run_demo
+    from vgib.experiments.demo.job import run_demo
 
     found = run_demo(out, seed=seed, bar=console.epochs_bar, say=say)
     if as_json:

@@ -6,7 +6,8 @@ from typing import Annotated, Any
 import typer
 from rich.console import Console
 
-from vgib import console
+from vgib.cli import console
+from vgib.cli.console import say
 from vgib.cli.options import (
     Bottleneck,
     Cache,
@@ -20,7 +21,6 @@ from vgib.cli.options import (
     Target,
     set_options,
 )
-from vgib.console import say
 
 
 def evaluate(
@@ -40,11 +40,11 @@ def evaluate(
     cache: Cache = None,
     as_json: Json = False,
 ) -> None:
-    """Judge a trained model on labelled graphs, or a method by k-fold cross-validation."""
+    """Judge a trained model on labeled graphs, or a method by k-fold cross-validation."""
     from vgib.data.loading import load_graphs
-    from vgib.estimator import SubgraphRecognizer, as_packed
-    from vgib.report.folds import summarise
-    from vgib.tasks.kfold import cross_validate
+    from vgib.experiments.engine.folds import summarize
+    from vgib.model.kfold import cross_validate
+    from vgib.model.recognizer import SubgraphRecognizer, as_packed
 
     if model is not None:
         judged = SubgraphRecognizer.load(model)
@@ -67,7 +67,7 @@ def evaluate(
         parts = cross_validate(
             judged, packed, folds, on_fold=lambda f: say(f"fold {f['fold'] + 1} of {folds} done")
         )
-        found = {"metrics": summarise(parts), "folds": parts}
+        found = {"metrics": summarize(parts), "folds": parts}
     if as_json:
         console.show_json(found)
     else:

@@ -6,10 +6,10 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
-from vgib import console
+from vgib.cli import console
+from vgib.cli.console import say
 from vgib.cli.options import Address, Cache, Data, Engine, Json, Mirror
 from vgib.cli.recognize_cluster import chunks_bar, recognize_on_cluster, report_manifest
-from vgib.console import say
 
 
 def explain(
@@ -71,13 +71,13 @@ def explain(
     from vgib.data.loading import load_graphs
     from vgib.data.molecules import Molecules
     from vgib.data.packed import PackedGraphs
-    from vgib.estimator import SubgraphRecognizer
     from vgib.explain.explainer import explainers
-    from vgib.explaining import FILES, explain_graphs, write_explained
+    from vgib.explain.report import FILES, explain_graphs, write_explained
+    from vgib.model.recognizer import SubgraphRecognizer
 
     if engine == "ray":
-        from vgib.bulk.explain import Explain
-        from vgib.bulk.run import Reading
+        from vgib.stream.explain_work import Explain
+        from vgib.stream.run import Reading
 
         work = Explain(
             model,
@@ -113,7 +113,7 @@ def explain(
             target_kind="class" if explained.card_.task == "classification" else "value",
             smiles_column=smiles_column,
             features=explained.card_.features or "rich",
-            labelled=False,
+            labeled=False,
             limit=limit if place == source else None,
             cache=cache,
             mirror=mirror,

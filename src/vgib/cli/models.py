@@ -6,9 +6,9 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
-from vgib import console
+from vgib.cli import console
+from vgib.cli.console import say
 from vgib.cli.options import Cache, Json, Mirror
-from vgib.console import say
 
 models = typer.Typer(help="The shipped models: list, train anew.")
 
@@ -18,7 +18,7 @@ def models_list(context: typer.Context, as_json: Json = False) -> None:
     """List the shipped models and how good they are on molecules that they were not trained on."""
     if context.invoked_subcommand is not None:
         return
-    from vgib import zoo
+    from vgib.model import shipped as zoo
 
     cards = zoo.cards()
     if as_json:
@@ -37,7 +37,7 @@ def models_train(
     cache: Cache = None,
 ) -> None:
     """Train the shipped models anew; those that are in the folder already are left as they are."""
-    from vgib.tasks.zoo import Places, train_models
+    from vgib.experiments.shipped.job import Places, train_models
 
     for folder in train_models(name, out, places=Places(mirror, cache), say=say):
         typer.echo(folder)

@@ -6,9 +6,9 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
-from vgib import console
+from vgib.cli import console
+from vgib.cli.console import say
 from vgib.cli.options import Cache, Json, Mirror, molecule_source
-from vgib.console import say
 
 oracles = typer.Typer(help="Properties of molecules: list, score, train.", no_args_is_help=True)
 

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
+from vgib.cli.console import say
 from vgib.cli.options import Address, Engine, Json, molecule_source
 from vgib.cli.recognize_cluster import (
     chunks_bar,
@@ -13,11 +14,10 @@ from vgib.cli.recognize_cluster import (
     report_manifest,
 )
 from vgib.cli.recognize_graphs import is_for_graphs, recognize_graphs
-from vgib.console import say
 
 if TYPE_CHECKING:
-    from vgib import parallel
-    from vgib.bulk.pipeline import Tally
+    from vgib.stream import processes as parallel
+    from vgib.stream.pipeline import Tally
 
 
 def recognize(
@@ -100,7 +100,7 @@ def recognize(
     """Find the part of each molecule that carries a property.
 
     For every molecule: the prediction with its spread over an ensemble, a score for each atom, the
-    recognised parts as fragments with attachment points, and how stable that choice is.
+    recognized parts as fragments with attachment points, and how stable that choice is.
 
     **Examples**
 
@@ -119,18 +119,18 @@ def recognize(
       mutag --out mutag.html`
 
     - A folder of files on a cluster, to Parquet parts: `vgib recognize molecules/ --engine ray
-      --out recognised`
+      --out recognized`
 
     Lines that cannot be used are written to OUT.rejected.csv, with the reason.
     """
-    from vgib.bulk.outputs import standard_output
-    from vgib.bulk.recognise import Recognise
-    from vgib.bulk.run import Reading, Writing, recognise_source, rejected_file
+    from vgib.stream.run import Reading, Writing, recognize_source, rejected_file
+    from vgib.stream.work import Recognize
+    from vgib.stream.writers import standard_output
 
     if is_for_graphs(model):
         recognize_graphs(inputs or [], model, out or [], n, keep_ratio, rule, device, as_json)
         return
-    work = Recognise(
+    work = Recognize(
         model,
         n=n,
         keep_ratio=tuple(keep_ratio) if keep_ratio else None,
@@ -156,7 +156,7 @@ def recognize(
         report_manifest(account, outs[0], as_json)
         return
     with standard_output(as_json) as stream, chunks_bar(shown=bool(outs)) as on_chunk:
-        tally = recognise_source(
+        tally = recognize_source(
             molecule_source(inputs or []),
             work,
             Writing(outs, None if outs else stream, pictures, picture_format, ledger, measured),
@@ -166,7 +166,7 @@ def recognize(
             on_chunk=on_chunk,
         )
     _report(tally)
-    say(f"{tally.recognised} molecules recognised, {tally.refused} refused")
+    say(f"{tally.recognized} molecules recognized, {tally.refused} refused")
     if outs:
         beside = f"; refused lines in {rejected_file(outs[0])}" if tally.refused else ""
         say(f"wrote {', '.join(map(str, outs))}{beside}")
@@ -184,11 +184,11 @@ def _report(tally: "Tally") -> None:
 
 def _engine(name: Engine, workers: int | None, address: str | None) -> "parallel.Engine | None":
     if name == "ray":
-        from vgib.ray.engine import RayEngine
+        from vgib.stream.ray_engine import RayEngine
 
         return RayEngine(address, workers=workers)
     if workers is None or workers == 1:
         return None
-    from vgib.parallel import LocalProcesses
+    from vgib.stream.processes import LocalProcesses
 
     return LocalProcesses(workers)

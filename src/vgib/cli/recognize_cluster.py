@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING, Any
 import typer
 from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
 
-from vgib import console
-from vgib.console import say
+from vgib.cli import console
+from vgib.cli.console import say
 
 if TYPE_CHECKING:
-    from vgib.bulk.pipeline import Tally
-    from vgib.bulk.recognise import Recognise
-    from vgib.bulk.run import Reading
-    from vgib.ray.manifest import Manifest
+    from vgib.stream.manifest import Manifest
+    from vgib.stream.pipeline import Tally
+    from vgib.stream.run import Reading
+    from vgib.stream.work import Recognize
 
 
 def is_folder(outs: Sequence[Path]) -> bool:
@@ -26,7 +26,7 @@ def is_folder(outs: Sequence[Path]) -> bool:
 
 def recognize_on_cluster(
     source: Any,
-    work: "Recognise",
+    work: "Recognize",
     out: Path,
     reading: "Reading",
     *,
@@ -35,11 +35,11 @@ def recognize_on_cluster(
     address: str | None,
     on_chunk: "Callable[[Tally], None]",
 ) -> "Manifest":
-    """Recognises every molecule of a file or folder by the workers of a cluster."""
-    from vgib.bulk.pipeline import Tally
-    from vgib.bulk.run import settings_of
-    from vgib.ray.bulk import run_parts
-    from vgib.ray.shards import PART, Cutting
+    """Recognizes every molecule of a file or folder by the workers of a cluster."""
+    from vgib.stream.pipeline import Tally
+    from vgib.stream.ray_parts import run_parts
+    from vgib.stream.run import settings_of
+    from vgib.stream.shards import PART, Cutting
 
     if not isinstance(source, Path):
         raise typer.BadParameter("a cluster reads files; give one, or a folder of them")
@@ -48,7 +48,7 @@ def recognize_on_cluster(
         work = replace(work, model=Path(work.model).resolve())
 
     def on_part(account: "Manifest", share: float) -> None:
-        on_chunk(Tally(account.recognised, account.rejected, account.reused, share))
+        on_chunk(Tally(account.recognized, account.rejected, account.reused, share))
 
     return run_parts(
         source,
@@ -77,7 +77,7 @@ def report_manifest(account: "Manifest", out: Path, as_json: bool) -> None:
         typer.Exit: some records were not dealt with.
     """
     if as_json:
-        names = ("records", "recognised", "rejected", "reused", "complete", "lost", "seconds")
+        names = ("records", "recognized", "rejected", "reused", "complete", "lost", "seconds")
         console.show_json({name: getattr(account, name) for name in names})
     for reason, count in list(account.reasons.items())[:10]:
         say(f"{count:,} rejected: {reason}")
@@ -87,7 +87,7 @@ def report_manifest(account: "Manifest", out: Path, as_json: bool) -> None:
     for name in account.lost:
         say(f"part {name} took its workers down and was given up; --resume tries it again")
     say(
-        f"{account.recognised:,} molecules recognised, {account.rejected:,} rejected; "
+        f"{account.recognized:,} molecules recognized, {account.rejected:,} rejected; "
         f"wrote {out / 'results'}"
     )
     if not account.complete:
@@ -107,7 +107,7 @@ def chunks_bar(*, shown: bool) -> Iterator[Callable[["Tally"], None]]:
         bar = progress.add_task("", total=None, counts="reading")
 
         def advance(tally: "Tally") -> None:
-            counts = f"{tally.recognised:,} recognised, {tally.refused:,} refused"
+            counts = f"{tally.recognized:,} recognized, {tally.refused:,} refused"
             if tally.reused:
                 counts += f", {tally.reused:,} chunks were there"
             total = None if tally.share is None else 1.0

@@ -5,13 +5,13 @@ from pathlib import Path
 
 import typer
 
-from vgib.console import say
+from vgib.cli.console import say
 
 
 def is_for_graphs(model: str | Path) -> bool:
     """Whether a model was trained on graphs that are not molecules."""
-    from vgib.card import Card
-    from vgib.zoo import find
+    from vgib.model.card import Card
+    from vgib.model.shipped import find
 
     return Card.read(find(model)).features is None
 
@@ -30,8 +30,13 @@ def recognize_graphs(
     from vgib.data.loading import load_graphs
     from vgib.data.molecules import Molecules
     from vgib.errors import InputError, UnknownNameError
-    from vgib.estimator import SubgraphRecognizer
-    from vgib.graph_output import check_outputs, json_lines, subgraph_table, write_recognitions
+    from vgib.model.recognizer import SubgraphRecognizer
+    from vgib.stream.graph_writers import (
+        check_outputs,
+        json_lines,
+        subgraph_table,
+        write_recognitions,
+    )
 
     if len(inputs) != 1:
         raise typer.BadParameter(
@@ -41,7 +46,7 @@ def recognize_graphs(
     check_outputs(outs)
     loaded = SubgraphRecognizer.load(model, device=device)
     try:
-        graphs = load_graphs(inputs[0], labelled=False, progress=True)
+        graphs = load_graphs(inputs[0], labeled=False, progress=True)
     except UnknownNameError as error:
         raise UnknownNameError(
             f"{str(model)!r} was not trained on molecules, and {error}"
@@ -63,4 +68,4 @@ def recognize_graphs(
     elif not outs:
         subgraph_table(found).to_csv(sys.stdout, index=False, lineterminator="\n")
     written = f"; wrote {', '.join(map(str, outs))}" if outs else ""
-    say(f"{len(found)} graphs recognised{written}")
+    say(f"{len(found)} graphs recognized{written}")

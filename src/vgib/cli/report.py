@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
-from vgib import console
+from vgib.cli import console
 from vgib.cli.options import Json
 
 
@@ -26,9 +26,9 @@ def report(
 ) -> None:
     """Draw tables and figures from the records, beside the paper's; or say what is complete."""
     from vgib.data.files import write_text
-    from vgib.recipes import recipe as recipes
-    from vgib.records import Records
-    from vgib.report import coverage, drawing, overview
+    from vgib.experiments.engine import coverage, drawing, overview
+    from vgib.experiments.engine import recipe as recipes
+    from vgib.experiments.engine.records import Records
 
     if name == "coverage":
         found = coverage.coverage(results)

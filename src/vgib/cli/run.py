@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from rich.console import Console
 
-from vgib import console
+from vgib.cli import console
+from vgib.cli.console import say
 from vgib.cli.options import Address, Cache, Engine, Json, Mirror
-from vgib.console import say
 
 if TYPE_CHECKING:
-    from vgib import parallel
+    from vgib.stream import processes as parallel
 
 
 def run(
@@ -38,16 +38,16 @@ def run(
     as_json: Json = False,
 ) -> None:
     """Run the jobs of an experiment that have no record yet; stop and go on as you like."""
-    from vgib.live import Board, counts, shown
-    from vgib.recipes.recipe import assignments, recipe
-    from vgib.records import Records
+    from vgib.experiments.engine.live import Board, counts, shown
+    from vgib.experiments.engine.recipe import assignments, recipe
+    from vgib.experiments.engine.records import Records
 
     made = recipe(name)
     jobs = made.jobs(assignments(settings or []), assignments(subset or []))
     records = Records(out / made.folder)
     board = Board(made, jobs, records.by_key(), workers or 1)
     if not dry_run:
-        from vgib.tasks.runner import run_recipe
+        from vgib.experiments.engine.runner import run_recipe
 
         outcomes = run_recipe(
             made,
@@ -73,9 +73,9 @@ def run(
 
 def _engine(name: Engine, workers: int | None, address: str | None) -> "parallel.Engine":
     if name == "ray":
-        from vgib.ray.engine import RayEngine
+        from vgib.stream.ray_engine import RayEngine
 
         return RayEngine(address, workers=workers)
-    from vgib.parallel import LocalProcesses
+    from vgib.stream.processes import LocalProcesses
 
     return LocalProcesses(workers or 1)

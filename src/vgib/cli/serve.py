@@ -5,8 +5,8 @@ from typing import Annotated
 
 import typer
 
+from vgib.cli.console import say
 from vgib.cli.options import Cache
-from vgib.console import say
 
 
 def serve(

@@ -1,4 +1,4 @@
-"""A model from labelled graphs: ``vgib train``."""
+"""A model from labeled graphs: ``vgib train``."""
 
 from pathlib import Path
 from typing import Annotated, Any
@@ -6,7 +6,8 @@ from typing import Annotated, Any
 import typer
 from rich.console import Console
 
-from vgib import console
+from vgib.cli import console
+from vgib.cli.console import say
 from vgib.cli.options import (
     Address,
     Bottleneck,
@@ -22,7 +23,6 @@ from vgib.cli.options import (
     Target,
     set_options,
 )
-from vgib.console import say
 
 
 def train(
@@ -58,7 +58,7 @@ def train(
     from vgib.data.files import ensure_writable
     from vgib.data.loading import load_graphs, split_graphs
     from vgib.data.molecules import Molecules
-    from vgib.estimator import SubgraphRecognizer
+    from vgib.model.recognizer import SubgraphRecognizer
 
     model = SubgraphRecognizer(
         encoder,
@@ -105,6 +105,6 @@ def _how(
     """Who trains, and where the checkpoint is kept; a cluster cannot do without one."""
     if engine == "local":
         return {"checkpoint": checkpoint}
-    from vgib.ray.training import RayTraining
+    from vgib.train.on_ray import RayTraining
 
     return {"checkpoint": checkpoint or out / "training", "loop": RayTraining(workers, address)}

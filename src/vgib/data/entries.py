@@ -15,7 +15,7 @@ Columns: TypeAlias = tuple[tuple[str, str], ...]
 TU_PREFIX = "TU:"
 TU_HOST = "https://www.chrsmrrs.com/graphkerneldatasets"
 GITHUB = "https://raw.githubusercontent.com"
-TU_LICENCE = "none stated by TU for each set; cite Morris et al. 2020 and the original source"
+TU_LICENSE = "none stated by TU for each set; cite Morris et al. 2020 and the original source"
 
 
 @dataclass(frozen=True)
@@ -45,7 +45,7 @@ class Entry:
         file: its path in a mirror folder; empty when it is generated.
         url: its public address; ``None`` when no public file holds the same content.
         public: how the public file differs from the mirror's, or where the content comes from.
-        licence: as stated by the source.
+        license: as stated by the source.
         size: about how many bytes the download has.
         statistics: what is checked after reading.
         columns: for tables, pairs of the column in the file and its name here; files without a
@@ -58,7 +58,7 @@ class Entry:
     kind: Kind
     file: str
     url: str | None
-    licence: str
+    license: str
     size: int
     statistics: Statistics = field(default_factory=Statistics)
     public: str = ""
@@ -110,7 +110,7 @@ def _tu(
         kind="tu",
         file=file or f"tu/{name}.zip",
         url=f"{TU_HOST}/{name}.zip",
-        licence=TU_LICENCE,
+        license=TU_LICENSE,
         size=size,
         statistics=graphs or Statistics(),
         extra=extra,
@@ -125,14 +125,14 @@ def _table(
     size: int,
     columns: Columns,
     *,
-    licence: str,
+    license: str,
     source: str | None = None,
     public: str = "",
 ) -> Entry:
     """A list of molecules; ``source`` is ``owner/repository/commit/path`` on GitHub."""
     url = None if source is None else f"{GITHUB}/{source}"
     statistics = Statistics(rows=rows)
-    return Entry(name, about, "table", file, url, licence, size, statistics, public, columns)
+    return Entry(name, about, "table", file, url, license, size, statistics, public, columns)
 
 
 _VGIB = (
@@ -164,7 +164,7 @@ def _property_list(name: str, about: str, rows: int, size: int) -> Entry:
         rows,
         size,
         (("0", "smiles"), ("1", name)),
-        licence="MIT",
+        license="MIT",
         source=f"{_VGIB}/{name}.txt",
     )
 
@@ -182,7 +182,7 @@ def _clearance(species: str, short: str, rows: int, size: int) -> Entry:
             ("scaffold_train_test_label", "scaffold_split"),
             ("random_train_test_label", "random_split"),
         ),
-        licence="CC0 (derived from ChEMBL)",
+        license="CC0 (derived from ChEMBL)",
         source=f"{_PHARMABENCH}/final_datasets/{short}_mic_cl_reg_final_data.csv",
     )
 
@@ -195,7 +195,7 @@ def _drd2_smiles(name: str, about: str, rows: int, size: int) -> Entry:
         rows,
         size,
         (("0", "smiles"),),
-        licence="MIT",
+        license="MIT",
         source=f"{_GRAPH2GRAPH}/{name}.txt",
     )
 
@@ -247,7 +247,7 @@ _ALL = (
         kind="generated",
         file="",
         url=None,
-        licence="MIT (part of this package)",
+        license="MIT (part of this package)",
         size=0,
         statistics=Statistics(1000, 25.0, 25.5, 2),
     ),
@@ -257,7 +257,7 @@ _ALL = (
         kind="ba2motifs",
         file="extra/BA_2Motifs.npz",
         url=None,
-        licence="none stated",
+        license="none stated",
         size=41_285,
         # 25.48 with the 40 self-loops, which stand for the joining edge in 40 graphs.
         statistics=Statistics(1000, 25.0, 25.46, 2),
@@ -271,7 +271,7 @@ _ALL = (
         249_455,
         24_000_000,
         (("smiles", "smiles"), ("logP", "logp"), ("qed", "qed"), ("SAS", "sas")),
-        licence="Apache-2.0 (repository); the terms of ZINC were not checked",
+        license="Apache-2.0 (repository); the terms of ZINC were not checked",
         source="aspuru-guzik-group/chemical_vae/master/models/zinc_properties/"
         "250k_rndm_zinc_drugs_clean_3.csv",
         public="As many molecules; the values of the public file come from an older RDKit, those "
@@ -297,7 +297,7 @@ _ALL = (
             ("LOG HLM_CLint (mL/min/kg)", "hlm"),
             ("LOG RLM_CLint (mL/min/kg)", "rlm"),
         ),
-        licence="MIT",
+        license="MIT",
         source="molecularinformatics/Computational-ADME/b00df003de117ce9e5b381afd886095c5f2af2d5/"
         "ADME_public_set_3521.csv",
     ),
@@ -317,7 +317,7 @@ _ALL = (
             ("species", "species"),
             ("source", "source"),
         ),
-        licence="CC0 (derived from ChEMBL)",
+        license="CC0 (derived from ChEMBL)",
         source=f"{_PHARMABENCH}/data_processing_result/microsomal_cl_preprocessing_finished.csv",
     ),
     _table(
@@ -327,7 +327,7 @@ _ALL = (
         5_326,
         500_000,
         (("SMILES", "smiles"), ("HLM CLint", "hlm"), ("MLM CLint", "mlm")),
-        licence="none stated",
+        license="none stated",
         source=f"{_OPENADMET}/train.csv",
     ),
     _table(
@@ -343,7 +343,7 @@ _ALL = (
             ("HLM CLint modifier", "hlm_modifier"),
             ("MLM CLint modifier", "mlm_modifier"),
         ),
-        licence="none stated",
+        license="none stated",
         source=f"{_OPENADMET}/train_raw.csv",
     ),
     _table(
@@ -353,7 +353,7 @@ _ALL = (
         1_102,
         70_000,
         (("Drug", "smiles"), ("Y", "clearance")),
-        licence="MIT (ChEMBL deposit CHEMBL3301361)",
+        license="MIT (ChEMBL deposit CHEMBL3301361)",
         source="datagrok-ai/admetica/d4f70569901c189f39fa37871e2aeabeef3adc83/ADMET/excretion/"
         "cl-micro/cl-micro.csv",
     ),
@@ -364,7 +364,7 @@ _ALL = (
         68_944,
         3_500_000,
         (("canonical", "smiles"), ("activity", "activity")),
-        licence="MIT (repository); the licence of ExCAPE-DB was not checked",
+        license="MIT (repository); the license of ExCAPE-DB was not checked",
         source="MolecularAI/ReinventCommunity/d9fa00faaccb5bf40913d21250aac1dde52cdad7/notebooks/"
         "data/drd2.test.csv",
     ),
@@ -375,7 +375,7 @@ _ALL = (
         4_211,
         38_040,
         (("0", "smiles"),),
-        licence="MIT (repository); the licence of ExCAPE-DB was not checked",
+        license="MIT (repository); the license of ExCAPE-DB was not checked",
         source="undeadpixel/reinvent-scaffold-decorator/37d0a8a571cc633a54b8a1d90884763bf503c347/"
         "training_sets/drd2.excapedb.smi.gz",
     ),
@@ -386,7 +386,7 @@ _ALL = (
         34_404,
         3_300_000,
         (("0", "smiles"), ("1", "target_smiles")),
-        licence="MIT",
+        license="MIT",
         source=f"{_GRAPH2GRAPH}/train_pairs.txt",
     ),
     _drd2_smiles("target", "The active molecules", 6_636, 330_000),
@@ -399,7 +399,7 @@ _ALL = (
         4_741,
         77_258,
         (("smiles", "smiles"), ("drd2_score", "drd2")),
-        licence="MIT",
+        license="MIT",
         public="Collected from the columns 2 and 4 of results.drd2 in diff_vae/results and "
         "diff_vae_gan/results of wengong-jin/iclr19-graph2graph; only a mirror has this file.",
     ),
@@ -410,7 +410,7 @@ _ALL = (
         12_000,
         258_229,
         _ATTRIBUTION,
-        licence="Apache-2.0; ZINC12 subset by permission of John Irwin",
+        license="Apache-2.0; ZINC12 subset by permission of John Irwin",
         public=_ATTRIBUTION_SOURCE,
     ),
     _table(
@@ -420,7 +420,7 @@ _ALL = (
         4_326,
         83_653,
         _ATTRIBUTION,
-        licence="Apache-2.0; ZINC12 subset by permission of John Irwin",
+        license="Apache-2.0; ZINC12 subset by permission of John Irwin",
         public=_ATTRIBUTION_SOURCE,
     ),
 )

@@ -24,7 +24,7 @@ def load_graphs(
     target_kind: Literal["value", "class"] = "value",
     smiles_column: str | None = None,
     features: str = "rich",
-    labelled: bool = True,
+    labeled: bool = True,
     limit: int | None = None,
     cache: str | Path | None = None,
     mirror: str | Path | None = None,
@@ -40,7 +40,7 @@ def load_graphs(
         target_kind: ``"value"`` or ``"class"``.
         smiles_column: For molecules, where the structures stand; found when not given.
         features: Atom vocabulary.
-        labelled: Whether a table of molecules must have labels.
+        labeled: Whether a table of molecules must have labels.
         limit: Only the first so many graphs, or lines of a table.
         cache: Where downloads are kept.
         mirror: A folder that serves the catalog offline.
@@ -50,13 +50,13 @@ def load_graphs(
     if (graphs := _graph_file(path)) is not None:
         return _first(graphs, limit)
     if path.is_file():
-        if target is None and labelled and ".smi" not in path.suffixes:
+        if target is None and labeled and ".smi" not in path.suffixes:
             raise InputError(
                 f"{path} is a table of molecules; name the column to learn with target"
             )
         return read_molecules(
             path,
-            target=1 if target is None and labelled else target,
+            target=1 if target is None and labeled else target,
             target_kind=target_kind,
             smiles_column=smiles_column,
             features=features,
@@ -69,7 +69,7 @@ def load_graphs(
     if found.kind != "table":
         return _first(catalog.load(found.name, **places), limit)  # type: ignore[arg-type]
     table = catalog.load_table(found.name, **places)[:limit]  # type: ignore[arg-type]
-    if target is None and not labelled:
+    if target is None and not labeled:
         return from_smiles(table["smiles"], features=features)
     values = [str(name) for name in table.columns if name != "smiles"]
     if target is None and len(values) == 1:

@@ -379,7 +379,7 @@ def capped_parts(graphs: PackedGraphs, mask: torch.Tensor, features: str) -> Pac
 
 
 def _is_lone(graphs: PackedGraphs) -> npt.NDArray[np.bool_]:
-    """Which atoms have no multiple bond, and no neighbour that has one."""
+    """Which atoms have no multiple bond, and no neighbor that has one."""
     assert graphs.edge_attr is not None
     degree, node_ptr = graphs.indptr.diff().numpy(), graphs.node_ptr.numpy()
     receiver = np.repeat(np.arange(len(degree)), degree)

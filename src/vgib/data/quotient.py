@@ -1,8 +1,8 @@
 """Graphs in which nodes that no message passing can tell apart are one node that counts for all.
 
-Two nodes with the same features and the same number of neighbours of every kind, kinds being told
+Two nodes with the same features and the same number of neighbors of every kind, kinds being told
 apart in the same way, have the same representation after any number of layers: the classes of
-colour refinement (Weisfeiler and Leman). Computed once for each class, a layer of a social network
+color refinement (Weisfeiler and Leman). Computed once for each class, a layer of a social network
 costs a fraction: COLLAB's 24.6 million directed edges are 3.5 million links between classes.
 """
 
@@ -38,7 +38,7 @@ class QuotientGraphs(PackedGraphs):
 
     Attributes:
         copies: ``int64 [nodes]``; how many nodes each one stands for.
-        links: ``float32 [edges]``; how many neighbours of the sender's class a receiver has.
+        links: ``float32 [edges]``; how many neighbors of the sender's class a receiver has.
         every: The graphs themselves, :func:`in_order_of_classes`, for a bottleneck that makes equal
             nodes differ. They stay behind on disk, and parts of a quotient go without.
     """
@@ -181,17 +181,17 @@ def classes(graphs: PackedGraphs, edges: _Edges) -> npt.NDArray[np.int64]:
 
     The classes of a graph stand together then.
     """
-    colour = refined(graphs, edges)
-    _, first = np.unique(colour, return_index=True)
+    color = refined(graphs, edges)
+    _, first = np.unique(color, return_index=True)
     rank = np.empty_like(first)
     rank[np.argsort(first)] = np.arange(len(first))
-    return rank[colour]
+    return rank[color]
 
 
 def refined(graphs: PackedGraphs, edges: _Edges) -> npt.NDArray[np.int64]:
-    """The class of each node: the coarsest classes that colour refinement arrives at.
+    """The class of each node: the coarsest classes that color refinement arrives at.
 
-    The multiset of the neighbours' classes is told by the sum of random 64-bit numbers, one for
+    The multiset of the neighbors' classes is told by the sum of random 64-bit numbers, one for
     each class: two different ones agree with a probability of 2^-64.
     """
     x = graphs.x.numpy()
@@ -199,18 +199,18 @@ def refined(graphs: PackedGraphs, edges: _Edges) -> npt.NDArray[np.int64]:
     rows = x[:, 0] if x.shape[1] == 1 else x
     _, feature = np.unique(rows, axis=0, return_inverse=True)
     graph = np.repeat(np.arange(len(graphs)), graphs.sizes.numpy())
-    _, colour = np.unique(graph * (feature.max(initial=0) + 1) + feature, return_inverse=True)
+    _, color = np.unique(graph * (feature.max(initial=0) + 1) + feature, return_inverse=True)
     random = np.random.default_rng(0)
     classes = 0
-    while classes < (found := int(colour.max(initial=-1)) + 1):
+    while classes < (found := int(color.max(initial=-1)) + 1):
         classes = found
         own, sent = random.integers(2**63, size=(2, classes), dtype=np.uint64)
-        # A last zero for the nodes without neighbours at the end; the others are set to zero.
-        heard = np.append(sent[colour][edges.sender], np.uint64(0))
+        # A last zero for the nodes without neighbors at the end; the others are set to zero.
+        heard = np.append(sent[color][edges.sender], np.uint64(0))
         received = np.add.reduceat(heard, edges.indptr[:-1]) if len(graph) else heard[:0]
         received[edges.degree == 0] = 0
-        _, colour = np.unique(own[colour] + received, return_inverse=True)
-    return colour.astype(np.int64)
+        _, color = np.unique(own[color] + received, return_inverse=True)
+    return color.astype(np.int64)
 
 
 def quotient_if_worthwhile(

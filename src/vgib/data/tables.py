@@ -18,7 +18,7 @@ def read_table(path: Path, entry: Entry) -> pd.DataFrame:
     """The columns that the entry names, under their names here; the rows stay in the file's order.
 
     The format goes by the entry's file: ``.csv`` with a header, ``.jsonl``, or lines of values
-    between blanks. Compression is recognised by itself, as public and mirrored files differ in it.
+    between blanks. Compression is recognized by itself, as public and mirrored files differ in it.
 
     Raises:
         FileFormatError: the file is damaged, or lacks a column.

@@ -40,7 +40,7 @@ def read_tu(path: Path, *, features: Features = "auto", target: Target = "auto")
         features: what ``x`` holds. ``labels``: the codes of the node labels; ``attributes``: the
             float attributes; ``all``: attributes and one-hot labels side by side, as PyG gives
             them; ``degree``: the degree as a code or, where one exceeds ``MAX_DEGREE_CODES``, as
-            one standardised float column; ``auto``: the first of labels, attributes and degree
+            one standardized float column; ``auto``: the first of labels, attributes and degree
             that there is.
         target: ``labels`` for classes, ``attributes`` for values to regress; ``auto``: values
             where the dataset has them, else classes.

@@ -12,7 +12,7 @@ from vgib.data.packed import PackedGraphs
 from vgib.errors import InputError
 from vgib.explain.lift import to_edges
 from vgib.metrics import Estimate, mean, node_auc, precision_at_truth
-from vgib.select import keep_ratio
+from vgib.select.masks import keep_ratio
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ from vgib.data.packed import Batch, PackedGraphs
 from vgib.errors import InputError, NotFittedError
 from vgib.explain.explainer import Case, Explainer, Graphs, as_graphs
 from vgib.explain.frozen import Frozen, packed, predictions
-from vgib.train import seeded
+from vgib.train.loop import seeded
 
 Readout = Literal["sum", "mean"]
 

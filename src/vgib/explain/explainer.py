@@ -14,7 +14,7 @@ from vgib.data.packed import Batch, PackedGraphs
 from vgib.errors import InputError
 from vgib.explain.frozen import Frozen, ModelTask, Removal, Returns, Run
 from vgib.registry import Registry
-from vgib.train import seeded
+from vgib.train.loop import seeded
 
 log = logging.getLogger(__name__)
 

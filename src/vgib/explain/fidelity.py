@@ -18,7 +18,7 @@ from vgib.errors import InputError
 from vgib.explain.explainer import Graphs, as_graphs
 from vgib.explain.frozen import Frozen, ModelTask, Returns, predictions
 from vgib.metrics import Array, Estimate, bootstrap_rows, mean
-from vgib.select import keep_ratio
+from vgib.select.masks import keep_ratio
 
 Definition = Literal["accuracy", "agreement", "probability", "change"]
 Induced = Callable[[PackedGraphs, Tensor], PackedGraphs]

@@ -162,7 +162,7 @@ class Frozen:
                     )
                 )
             plan.seen.append(x if plan.inputs is None else plan.inputs)
-        if plan.edge_weight is not None and _renormalises(layer):
+        if plan.edge_weight is not None and _renormalizes(layer):
             weight = args[2] if len(args) > 2 else kwargs.get("edge_weight")
             weight = plan.edge_weight if weight is None else weight * plan.edge_weight
             args, kwargs = args[:2], kwargs | {"edge_weight": weight}
@@ -351,11 +351,11 @@ def _shares(values: Tensor, receiver: Tensor) -> Tensor:
 
 def _takes_weights(layer: Any) -> bool:
     """Whether a layer follows edge weights before its messages are made."""
-    return _renormalises(layer) or isinstance(layer, ATTENTION)
+    return _renormalizes(layer) or isinstance(layer, ATTENTION)
 
 
-def _renormalises(layer: Any) -> bool:
-    """Whether a layer takes edge weights and lets its normalisation follow from them."""
+def _renormalizes(layer: Any) -> bool:
+    """Whether a layer takes edge weights and lets its normalization follow from them."""
     return isinstance(layer, GCNConv) and layer.normalize and not layer.cached
 
 

@@ -17,7 +17,7 @@ LOG_FLOOR = 1e-15
 
 @dataclass(frozen=True)
 class Weights:
-    """The weights of the regularisers, with PyG's defaults."""
+    """The weights of the regularizers, with PyG's defaults."""
 
     edge_size: float = 0.005
     edge_entropy: float = 1.0
@@ -34,7 +34,7 @@ class GNNExplainer(Explainer):
               + c\, \overline{\sigma(m_j)} + d\, \overline{H(\sigma(m_j))} \Bigr]
 
     Ying et al., "GNNExplainer: Generating Explanations for Graph Neural Networks", NeurIPS 2019,
-    arXiv:1903.03894, in PyG's form. The graphs of a batch share no edge, the terms are normalised
+    arXiv:1903.03894, in PyG's form. The graphs of a batch share no edge, the terms are normalized
     graph by graph and summed, and Adam moves each mask by its own gradient alone: so the masks are
     those that PyG finds graph by graph, from the same random start, in one run for all.
 
@@ -43,7 +43,7 @@ class GNNExplainer(Explainer):
         lr: Its rate.
         nodes: Whether nodes are masked.
         edges: Whether messages are masked. Without a node mask the scores are lifted from it.
-        weights: Of the regularisers.
+        weights: Of the regularizers.
         rest: See :class:`Explainer`.
     """
 

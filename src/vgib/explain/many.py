@@ -10,7 +10,7 @@ from torch_geometric.explain import Explanation
 from vgib.data.packed import Batch
 from vgib.explain.explainer import Explainer, Graphs, as_graphs, explainers
 from vgib.explain.lift import to_edges
-from vgib.recognition import Recognitions, Rule, find_subgraphs, recognitions
+from vgib.model.recognition import Recognitions, Rule, find_subgraphs, recognitions
 
 
 def explain_many(
@@ -100,14 +100,14 @@ def score(
 def show(
     explanations: Iterable[Explanation], *, keep_ratio: float = 0.5, rule: Rule | None = None
 ) -> Recognitions:
-    """Explanations as pictures: nodes coloured by score, the chosen subgraph in an outline.
+    """Explanations as pictures: nodes colored by score, the chosen subgraph in an outline.
 
     In a notebook the result shows itself; elsewhere ``show(...)[0].svg()`` is a picture.
 
     Args:
         explanations: What :func:`explain_many` gave, or PyG's own, with one number for each node.
         keep_ratio: The share of the nodes in the subgraph.
-        rule: See :func:`vgib.recognition.find_subgraphs`.
+        rule: See :func:`vgib.model.recognition.find_subgraphs`.
     """
     given = list(explanations)
     graphs = as_graphs(given)

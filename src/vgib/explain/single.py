@@ -1,4 +1,4 @@
-"""The recommended objective, optimised anew for every graph."""
+"""The recommended objective, optimized anew for every graph."""
 
 from typing import Any, Self
 
@@ -13,7 +13,7 @@ class SingleVGIB(VGIB):
     """The loss of :class:`VGIB`, without a gate that learns: one free logit for each node.
 
     It starts from the same :func:`vgib.explain.vgib.pulls`. What the amortised form can hope for,
-    at the price of an optimisation for each explanation.
+    at the price of an optimization for each explanation.
 
     Args:
         refine: Steps of Adam for each batch of graphs.

@@ -178,7 +178,7 @@ def single_effects(case: Case) -> Tensor:
 
     out of the graph, exactly, and out of the last layer's states h, to first order; each less its
     mean over the graph and in units of its root mean square. The halves err differently: the first
-    leaves neighbours that no training graph had, the second sees no structure but what h tells.
+    leaves neighbors that no training graph had, the second sees no structure but what h tells.
     """
     graphs, state = case.batch.graphs, case.clean.states[-1]
     gate = torch.ones(state.shape[0], requires_grad=True)
@@ -332,7 +332,7 @@ class VGIB(Amortized):
         falling = torch.optim.lr_scheduler.CosineAnnealingLR(adam, self.warm)
         for place in _rounds(len(lessons), self.warm):
             graphs, features, aim, weight = lessons[place]
-            miss = centred(gate(features), graphs) - aim
+            miss = centered(gate(features), graphs) - aim
             adam.zero_grad()
             loss = (weight * miss.square()).mean()
             loss.backward()  # type: ignore[no-untyped-call]
@@ -354,8 +354,8 @@ class VGIB(Amortized):
         """
         gate, graphs = self.fitted, case.batch.graphs
         features = self.features(case)
-        prior = None if self.anchor_ is None else centred(self.anchor_(features), graphs)
-        return centred(gate(features), graphs), prior
+        prior = None if self.anchor_ is None else centered(self.anchor_(features), graphs)
+        return centered(gate(features), graphs), prior
 
     def loss(self, case: Case, step: int) -> Tensor:
         """Prediction from the kept, denial from the rest, and the price of the gates."""
@@ -409,12 +409,12 @@ class VGIB(Amortized):
             for group in adam.param_groups:
                 group["lr"] = self.refine_lr * (1 + cos(pi * step / self.refine)) / 2
             adam.zero_grad()
-            own = centred(free, case.batch.graphs)
+            own = centered(free, case.batch.graphs)
             # The loss is a mean over graphs; their sum leaves each graph its own gradient.
             loss = self.loss_of(case, own, step / self.refine, prior) * case.batch.num_graphs
             loss.backward()  # type: ignore[no-untyped-call]
             adam.step()
-        return centred(free.detach(), case.batch.graphs)
+        return centered(free.detach(), case.batch.graphs)
 
 
 def _rounds(count: int, steps: int) -> Iterator[int]:
@@ -446,7 +446,7 @@ def logit_kl(logits: Tensor, prior: Tensor) -> Tensor:
     return keep * gain + (1 - keep) * loss
 
 
-def centred(logits: Tensor, graphs: Segments) -> Tensor:
+def centered(logits: Tensor, graphs: Segments) -> Tensor:
     """Relative to the mean of each graph."""
     raw = logits.unsqueeze(1)
     return (raw - graphs.spread(graphs.mean(raw))).squeeze(1)

@@ -197,7 +197,7 @@ def connectivity(p: Tensor, adj: Adjacency, graphs: Segments, row_floor: float =
         p: Keep-probability, ``[num_nodes]``.
         adj: The edges.
         graphs: Which nodes belong to which graph.
-        row_floor: Keeps the row normalisation finite for a part without edges.
+        row_floor: Keeps the row normalization finite for a part without edges.
 
     Returns:
         ``[num_graphs]``.

@@ -1,6 +1,6 @@
 """The GNN that gives each node its representation: H = GNN(A, X) (Sec. 4.1).
 
-The layers are PyG's own, with their parameters and their behaviour on an ``edge_index``, so that
+The layers are PyG's own, with their parameters and their behavior on an ``edge_index``, so that
 PyG's explainers and masks work on them. Handed an :class:`Adjacency` instead, each takes a shorter
 way to the same result: one sparse product over the whole batch.
 """
@@ -60,8 +60,8 @@ class SAGE(SAGEConv):  # type: ignore[misc]
             plain: Tensor = super().forward(x, edge_index, size)
             return plain
         degree = edge_index.degree.to(x.dtype)
-        neighbours = (edge_index @ x) / torch.where(degree > 0, degree, 1.0)
-        return self.lin_l(neighbours) + self.lin_r(x)  # type: ignore[no-any-return]
+        neighbors = (edge_index @ x) / torch.where(degree > 0, degree, 1.0)
+        return self.lin_l(neighbors) + self.lin_r(x)  # type: ignore[no-any-return]
 
 
 class GIN(GINConv):  # type: ignore[misc]
@@ -121,18 +121,18 @@ class BatchNorm(nn.BatchNorm1d):
     def forward(self, x: Tensor, copies: Tensor | None = None) -> Tensor:
         """``copies`` (``[num_nodes, 1]``) says how many nodes each one stands for."""
         if self.training and copies is not None and (total := float(copies.sum())) > 1:
-            return self._normalise(x, copies.to(x) / total, total)
+            return self._normalize(x, copies.to(x) / total, total)
         if x.shape[0] > 1 or not self.training:
             return super().forward(x)
         return nn.functional.batch_norm(
             x, self.running_mean, self.running_var, self.weight, self.bias, eps=self.eps
         )
 
-    def _normalise(self, x: Tensor, share: Tensor, total: float) -> Tensor:
+    def _normalize(self, x: Tensor, share: Tensor, total: float) -> Tensor:
         """As if each node stood there as often as it counts."""
         mean = share.t() @ x
-        centred = x - mean
-        variance = share.t() @ centred.square()
+        centered = x - mean
+        variance = share.t() @ centered.square()
         assert self.running_mean is not None and self.running_var is not None
         assert self.num_batches_tracked is not None and self.momentum is not None
         with torch.no_grad():
@@ -140,7 +140,7 @@ class BatchNorm(nn.BatchNorm1d):
             self.running_mean.lerp_(mean.squeeze(0), self.momentum)
             self.running_var.lerp_(variance.squeeze(0) * (total / (total - 1)), self.momentum)
         scale = self.weight * (variance + self.eps).rsqrt()
-        return torch.addcmul(self.bias, centred, scale)
+        return torch.addcmul(self.bias, centered, scale)
 
 
 class NormedMLP(nn.Sequential):
@@ -182,7 +182,7 @@ class Encoder(nn.Module):
         depth: Number of layers.
         last_relu: Whether the last layer is followed by a ReLU too (the paper's formula says so;
             the authors' program leaves it out).
-        normalise: Whether the last representations are normalised over the nodes of the batch, so
+        normalize: Whether the last representations are normalized over the nodes of the batch, so
             that readout, gate and noise are handed channels of one scale. A GIN's always are.
     """
 
@@ -194,7 +194,7 @@ class Encoder(nn.Module):
         hidden: int = 16,
         depth: int = 2,
         last_relu: bool = True,
-        normalise: bool = False,
+        normalize: bool = False,
     ) -> None:
         super().__init__()
         if layer not in LAYERS:
@@ -205,7 +205,7 @@ class Encoder(nn.Module):
         self.layers = nn.ModuleList(LAYERS[layer](widths[i], widths[i + 1]) for i in range(depth))
         # GIN's own MLP ends in a ReLU and a batch norm.
         self.relu_after = [layer != "gin" and (last_relu or i < depth - 1) for i in range(depth)]
-        self.norm = BatchNorm(hidden) if normalise and layer != "gin" else None
+        self.norm = BatchNorm(hidden) if normalize and layer != "gin" else None
         self.out_channels = hidden
 
     def states(self, x: Tensor, edge_index: EdgeIndex) -> tuple[Tensor, ...]:

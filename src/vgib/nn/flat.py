@@ -1,4 +1,4 @@
-"""Parameters that lie in one vector, so that an optimiser moves them all by one update."""
+"""Parameters that lie in one vector, so that an optimizer moves them all by one update."""
 
 from collections.abc import Iterable
 from itertools import pairwise
@@ -9,7 +9,7 @@ from torch.nn.utils import parameters_to_vector, vector_to_parameters
 
 
 class FlatParameters:
-    """Many small parameters as one: the optimiser of a small model waits for Python otherwise.
+    """Many small parameters as one: the optimizer of a small model waits for Python otherwise.
 
     The parameters become views of ``vector``, and their gradients views of ``vector.grad``, for as
     long as nobody replaces them; :meth:`release` gives each its own memory back.

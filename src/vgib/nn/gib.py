@@ -102,8 +102,8 @@ class GIB(Bottleneck):
               \phi^* = \arg\max_\phi \hat I_\phi(G_{sub}; G)
 
     A two-level problem: before each outer step the critic :math:`\phi` takes ``inner_steps`` steps
-    of its own on the same batch; :mod:`vgib.train` shows both levels in one loop. The subgraph is
-    the soft assignment ``p`` of its nodes, pooled with the readout.
+    of its own on the same batch; :mod:`vgib.train.loop` shows both levels in one loop. The
+    subgraph is the soft assignment ``p`` of its nodes, pooled with the readout.
 
     Args:
         channels: Channels of the node representations.

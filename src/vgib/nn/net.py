@@ -124,7 +124,7 @@ class SubgraphNet(nn.Module):
         return dict(zip(views, losses.unbind(), strict=True)) | perturbed.terms
 
     def objective(self, terms: dict[str, Tensor]) -> Tensor:
-        """The weighted sum of the terms: what is minimised."""
+        """The weighted sum of the terms: what is minimized."""
         weights = self.bottleneck.weights
         values = torch.stack(list(terms.values()))
         return values @ values.new_tensor([weights[name] for name in terms])
@@ -244,7 +244,7 @@ def build(
             hidden=hidden,
             depth=architecture.depth,
             last_relu=architecture.last_relu,
-            normalise=architecture.normalise,
+            normalize=architecture.normalize,
         )
         if isinstance(encoder, str)
         else Wrapped(encoder)

@@ -246,7 +246,7 @@ class Adjacency:
         return self @ given.new_ones(self.num_nodes, 1)
 
     def gcn_scale(self, dtype: torch.dtype) -> Tensor:
-        r"""The normalisation of a graph convolution, :math:`(1 + d_i)^{-1/2}`, computed once."""
+        r"""The normalization of a graph convolution, :math:`(1 + d_i)^{-1/2}`, computed once."""
         if dtype not in self._gcn_scales:
             self._gcn_scales[dtype] = (1 + self.degree.to(dtype)).rsqrt()
         return self._gcn_scales[dtype]
@@ -275,7 +275,7 @@ class Adjacency:
         return self.gather(x, self.weight)
 
     def gather(self, x: Tensor, weight: Tensor | None) -> Tensor:
-        r"""Weighted sums of what the neighbours send, :math:`a_i \sum_j w_{ij} a_j x_j`."""
+        r"""Weighted sums of what the neighbors send, :math:`a_i \sum_j w_{ij} a_j x_j`."""
         if weight is not None and self.csr.links is not None:
             weight = weight * self.csr.links.to(weight)
         if self.ends is None:

@@ -80,7 +80,7 @@ def inject_noise(
 def graph_statistics(
     h: Tensor, graphs: Segments, std_floor: float, total: Tensor | None = None
 ) -> tuple[Tensor, Tensor]:
-    r"""The customised prior: mean and spread of each graph's own nodes, ``[num_graphs, channels]``.
+    r"""The customized prior: mean and spread of each graph's own nodes, ``[num_graphs, channels]``.
 
     .. math:: \mu_h = \tfrac1m \textstyle\sum_j h_j, \quad
               \sigma_h^2 = \tfrac1m \sum_j (h_j - \mu_h)^2
@@ -136,8 +136,8 @@ def compression(
     if square_of_sum:
         signal = (torch.addcmul(kept, mean, gates, value=-1) / std).square().mean(1)
     else:
-        centred = (h - graphs.spread_or_broadcast(mean)) / graphs.spread_or_broadcast(std)
-        signal = graphs.sum((keep.unsqueeze(1) * centred).square()).mean(1)
+        centered = (h - graphs.spread_or_broadcast(mean)) / graphs.spread_or_broadcast(std)
+        signal = graphs.sum((keep.unsqueeze(1) * centered).square()).mean(1)
     a = a.squeeze(1)
     bound = (a + signal) / (2 * graphs.sizes.squeeze(1).to(a.dtype))
     return bound - 0.5 * a.clamp(min=pole_floor).log() if log_term else bound

@@ -61,7 +61,7 @@ class OracleCard(BaseModel):
     quality: dict[str, Quality]
     trivial: str = Field(description="The trivial predictor that stands beside each quality.")
     domain: str = Field(description="For which molecules the number means something.")
-    licence: str
+    license: str
     command: str = Field(description="What makes the file again; empty when nothing is learned.")
     settings: dict[str, Any] = Field(default_factory=dict)
     weights_sha256: str = ""

@@ -12,7 +12,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from vgib.chem.fingerprint import Fingerprints
-from vgib.oracles.perceptron import Perceptron, known_substructures, standardise
+from vgib.oracles.perceptron import Perceptron, known_substructures, standardize
 
 Floats = npt.NDArray[np.float64]
 Rows = npt.NDArray[np.int64]
@@ -88,7 +88,7 @@ def fit_perceptron(
     center = prints.descriptors[rows].mean(0)
     scale = np.maximum(prints.descriptors[rows].std(0), 1e-3)
     sparse = known_substructures(prints, columns)
-    described = standardise(prints.descriptors, center, scale)
+    described = standardize(prints.descriptors, center, scale)
     random = np.random.default_rng(fit.seed)
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(fit.seed)

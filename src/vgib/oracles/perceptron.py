@@ -3,7 +3,7 @@ r"""A small network on counted substructures, evaluated in numpy.
 .. math:: h_1 = \max(0, \sum_s \log_2(1 + n_s)\, E_s + W_d\, d + b_1), \quad
           h_2 = \max(0, W_2 h_1 + b_2), \quad o = W_3 h_2 + b_3
 
-:math:`n_s` is the count of substructure *s*, :math:`E_s` its vector, *d* the standardised
+:math:`n_s` is the count of substructure *s*, :math:`E_s` its vector, *d* the standardized
 descriptors. The first layer is a sparse product: a molecule has some 60 substructures.
 """
 
@@ -48,7 +48,7 @@ class Perceptron:
     def __call__(self, prints: Fingerprints) -> Floats:
         """The outputs, ``float64 [molecules, outputs]``; rows that are not valid mean nothing."""
         first = np.asarray(known_substructures(prints, self.columns) @ self._wide_embedding)
-        first += self.standardised(prints) @ self.descriptor_weight + self.first_bias
+        first += self.standardized(prints) @ self.descriptor_weight + self.first_bias
         second = np.maximum(first, 0) @ self.second_weight + self.second_bias
         out: Floats = np.maximum(second, 0) @ self.out_weight + self.out_bias
         return out
@@ -58,9 +58,9 @@ class Perceptron:
         # Half precision saves room in the file and is slow to compute with.
         return self.embedding.astype(np.float64)
 
-    def standardised(self, prints: Fingerprints) -> Floats:
+    def standardized(self, prints: Fingerprints) -> Floats:
         """The descriptors, as the first layer takes them."""
-        return standardise(prints.descriptors, self.center, self.scale)
+        return standardize(prints.descriptors, self.center, self.scale)
 
     def arrays(self) -> dict[str, npt.NDArray[np.generic]]:
         """The weights by name, to be stored."""
@@ -70,7 +70,7 @@ class Perceptron:
 FIELDS = tuple(item.name for item in fields(Perceptron))
 
 
-def standardise(
+def standardize(
     descriptors: npt.NDArray[np.float32],
     center: npt.NDArray[np.float32],
     scale: npt.NDArray[np.float32],

@@ -18,7 +18,7 @@ CARD = OracleCard(
     quality={},
     trivial="none: the value is exact by definition",
     domain="any molecule that RDKit reads; made for small oral drugs",
-    licence="BSD-3-Clause (RDKit)",
+    license="BSD-3-Clause (RDKit)",
     command="",
 )
 

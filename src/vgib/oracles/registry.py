@@ -9,7 +9,7 @@ from vgib.oracles.contract import Oracle
 from vgib.oracles.learned import Activity, Learned, ListClearance, MeasuredClearance
 from vgib.oracles.qed import Qed
 
-FOLDER = Path(__file__).parent / "data"
+FOLDER = Path(__file__).parent / "weights"
 """Where the files of the learned oracles are."""
 
 LEARNED: dict[str, type[Learned]] = {

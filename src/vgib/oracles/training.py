@@ -169,7 +169,7 @@ def _train_list(species: str, shelf: Shelf, fit: Fit) -> Trained:
         domain="molecules like those of ZINC250K (up to 38 heavy atoms, drug-like). It imitates a "
         "closed predictor, not a measurement: it does not tell how fast a liver clears a molecule. "
         f"Values below 2 were never observed; they extrapolate, down to {_floor(spread):.2f}.",
-        licence="MIT (list); the terms of ZINC were not checked",
+        license="MIT (list); the terms of ZINC were not checked",
         command=f"vgib oracles train {species}_list",
         settings=asdict(fit) | {"spread": spread, "calibration": calibration.tolist()},
         versions=_versions(),
@@ -317,7 +317,7 @@ def _train_measured(species: str, shelf: Shelf) -> Trained:
         "similarity; far from all of them the value is the mean. The measurements come from many "
         f"laboratories; {clipped} beyond {PLAUSIBLE[0]:g} and {PLAUSIBLE[1]:g} were clipped. "
         "Not the quantity of the published lists.",
-        licence="CC0 (PharmaBench, derived from ChEMBL)",
+        license="CC0 (PharmaBench, derived from ChEMBL)",
         command=f"vgib oracles train {species}_measured",
         settings={"ridge": float(arrays["ridge"]), "plausible": list(PLAUSIBLE)},
         versions=_versions(),
@@ -329,13 +329,13 @@ def _train_measured(species: str, shelf: Shelf) -> Trained:
 
 
 def _train_drd2(shelf: Shelf, fit: Fit) -> Trained:
-    labelled, first = shelf.get("drd2/excape_test")
+    labeled, first = shelf.get("drd2/excape_test")
     actives, second = shelf.get("drd2/excape_actives")
     scored, third = shelf.get("drd2/oracle_scores")
-    known = len(labelled) + len(actives)
+    known = len(labeled) + len(actives)
     prints = joined([first, second, third])
     label = np.concatenate(
-        [labelled["activity"], np.ones(len(actives)), scored["drd2"]], dtype=np.float64
+        [labeled["activity"], np.ones(len(actives)), scored["drd2"]], dtype=np.float64
     )
     group = twins(prints)
     # A molecule that is active in one file is not inactive in another.
@@ -375,7 +375,7 @@ def _train_drd2(shelf: Shelf, fit: Fit) -> Trained:
         headline="roc_auc",
         method="network on counted substructures, calibrated",
         data={
-            "drd2/excape_test": len(labelled),
+            "drd2/excape_test": len(labeled),
             "drd2/excape_actives": len(actives),
             "drd2/oracle_scores": len(scored),
         },
@@ -388,7 +388,7 @@ def _train_drd2(shelf: Shelf, fit: Fit) -> Trained:
         trivial="the same probability for all; published_accuracy: always active",
         domain="drug-like molecules; the inactives are mostly screening compounds, so that telling "
         "close analogues of actives apart is harder than the numbers say",
-        licence="MIT (repositories); the licence of ExCAPE-DB was not checked",
+        license="MIT (repositories); the license of ExCAPE-DB was not checked",
         command="vgib oracles train drd2",
         settings=asdict(fit) | {"calibration": calibration.tolist()},
         versions=_versions(),

@@ -19,8 +19,7 @@ from vgib.chem.draw import draw as draw_molecule
 from vgib.chem.shapes import as_hex
 from vgib.chem.sketch import sketch
 from vgib.data.records import Format
-from vgib.ensemble import outputs
-from vgib.ledger import Ledger
+from vgib.model.ensemble import outputs
 from vgib.serve import faults, recognition, schemas, site, uploads
 from vgib.serve.batching import Batcher
 from vgib.serve.explaining import Explaining, methods
@@ -28,6 +27,7 @@ from vgib.serve.inspection import keep_atoms, quantity, read_molecule, sizes_of
 from vgib.serve.limits import LOCAL, BodyLimit, Limits, TooMuchError, within
 from vgib.serve.recognition import Answer, Question
 from vgib.serve.shelf import Shelf
+from vgib.stream.ledger import Ledger
 
 T = TypeVar("T")
 PREFIX = "/api/v1"
@@ -203,7 +203,7 @@ def _one(service: Service) -> APIRouter:
                 "chosen": len(row["rationales"][0]["atoms"]),
                 "sizes": [asdict(size) for size in sizes],
                 "sketch": asdict(sketch(molecule.smiles)),
-                "scale": [as_hex(colour) for colour in RAMP],
+                "scale": [as_hex(color) for color in RAMP],
             }
 
         return JSONResponse(await service.run(work))
@@ -314,14 +314,14 @@ def _many(service: Service) -> APIRouter:
         ] = PREDICTION,
         format: Format = "csv",
     ) -> StreamingResponse:
-        """Recognise a file, row by row; the answer comes in lines of JSON, the ledger last."""
+        """Recognize a file, row by row; the answer comes in lines of JSON, the ledger last."""
         name = service.model(model)
         options = {
             "keep_ratio": None if keep_ratio is None else (keep_ratio,),
             "rule": rule,
             "max_atoms": limits.atoms,
         }
-        unit = service.shelf.recognise(name, options)
+        unit = service.shelf.recognize(name, options)
         body = await request.body()
         read = partial(
             uploads.read_chunks,
@@ -333,7 +333,7 @@ def _many(service: Service) -> APIRouter:
         )
         chunks = await service.run(read)
         ledger = Ledger(property, classes=unit.card.classes)
-        lines = uploads.recognise(unit, chunks, ledger, service.run)
+        lines = uploads.recognize(unit, chunks, ledger, service.run)
         return StreamingResponse(lines, media_type="application/x-ndjson")
 
     return routes

@@ -1,7 +1,7 @@
 """The drawing board of the page: JSME, fetched once with npm and kept in the cache folder.
 
 B. Bienfait, P. Ertl, "JSME: a free molecule editor in JavaScript", J. Cheminformatics 5:24 (2013);
-BSD licence.
+BSD license.
 """
 
 import base64

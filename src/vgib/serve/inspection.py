@@ -13,18 +13,18 @@ import numpy as np
 import numpy.typing as npt
 import torch
 
-from vgib import select
-from vgib.blocktree import block_trees, random_union
 from vgib.chem.blocks import blocks_of
 from vgib.chem.fragment import fragment
 from vgib.data.molecules import capped_parts, from_smiles
 from vgib.data.packed import PackedGraphs
-from vgib.ensemble import agreement, outputs
-from vgib.estimator import SubgraphRecognizer
-from vgib.guided import AnyRule, choose
-from vgib.recognition import Subgraph, as_subgraphs
+from vgib.model.ensemble import agreement, outputs
+from vgib.model.guided import AnyRule, choose
+from vgib.model.recognition import Subgraph, as_subgraphs
+from vgib.model.recognizer import SubgraphRecognizer
+from vgib.select import masks as select
+from vgib.select.blocktree import block_trees, random_union
 from vgib.serve.limits import TooMuchError
-from vgib.train import predict
+from vgib.train.loop import predict
 
 Array = npt.NDArray[Any]
 Mask = npt.NDArray[np.bool_]
@@ -117,7 +117,7 @@ def quantity(models: Models, graphs: PackedGraphs) -> Quantity:
 
 @dataclass(frozen=True)
 class Part:
-    """A recognised part and what is predicted from it alone.
+    """A recognized part and what is predicted from it alone.
 
     Attributes:
         atoms: Numbers in the parent, from 0.
@@ -171,7 +171,7 @@ def sizes_of(
         molecule: What the scores are for.
         scores: One number in [0, 1] for each atom, by any method.
         n: Parts at each size.
-        rule: As for :func:`vgib.recognition.find_subgraphs`, or ``"guided"``.
+        rule: As for :func:`vgib.model.recognition.find_subgraphs`, or ``"guided"``.
         followed: What is predicted from each part.
         with_stability: Whether the members are asked for their own choice too.
         seed: Of the random parts.
@@ -296,10 +296,10 @@ def _masks(parts: Sequence[Sequence[int]], atoms: int) -> Mask:
 def _random_parts(
     graphs: PackedGraphs, amounts: Sequence[int], rule: AnyRule | None, rng: np.random.Generator
 ) -> Mask:
-    """Of each size :data:`DRAWS` random parts, made by the same rule as the recognised ones.
+    """Of each size :data:`DRAWS` random parts, made by the same rule as the recognized ones.
 
     Where rings stay whole, sizes may differ by one atom, as in
-    :func:`vgib.select.random_ring_intact`.
+    :func:`vgib.select.masks.random_ring_intact`.
     """
     if rule in (None, "ring_intact", "guided"):
         (tree,) = block_trees(graphs, blocks_of(graphs, graphs.edge_attr))
@@ -308,7 +308,7 @@ def _random_parts(
             slack = 1 if amount < graphs.num_nodes else 0
             for _ in range(DRAWS):
                 union = random_union(tree, amount - slack, amount + slack, rng)
-                assert union is not None  # the recognised part is one
+                assert union is not None  # the recognized part is one
                 unions.append(union)
         return tree.nodes(unions)
     copies = graphs[torch.zeros(len(amounts) * DRAWS, dtype=torch.int64)]

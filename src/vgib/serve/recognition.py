@@ -7,10 +7,10 @@ from typing import Any
 
 import pyarrow as pa
 
-from vgib.bulk.schema import LINE, SMILES
 from vgib.data.molecules import from_smiles
 from vgib.errors import VgibError
 from vgib.serve.shelf import Shelf
+from vgib.stream.schema import LINE, SMILES
 
 DECIMALS = 4
 """Of atom scores, as ``vgib recognize --json`` writes them."""
@@ -29,7 +29,7 @@ class Question:
 
     @property
     def options(self) -> dict[str, Any]:
-        """What :class:`~vgib.bulk.recognise.Recognise` is told."""
+        """What :class:`~vgib.stream.work.Recognize` is told."""
         names = ("n", "keep_ratio", "rule", "max_atoms")
         return {name: getattr(self, name) for name in names}
 
@@ -62,7 +62,7 @@ def _together(shelf: Shelf, questions: Sequence[Question]) -> list[Answer | Exce
     first = questions[0]
     texts = [text for question in questions for text in question.molecules]
     chunk = pa.table({LINE: range(len(texts)), SMILES: texts})
-    results, rejected = shelf.recognise(first.model, first.options)(chunk)
+    results, rejected = shelf.recognize(first.model, first.options)(chunk)
     rows = {row[LINE]: row for row in rows_of(results)}
     refused = {row[LINE]: row for row in rejected.to_pylist()}
     answers: list[Answer | Exception] = []
@@ -81,7 +81,7 @@ def _together(shelf: Shelf, questions: Sequence[Question]) -> list[Answer | Exce
 def row_of(shelf: Shelf, name: str, smiles: str, options: dict[str, Any]) -> dict[str, Any]:
     """The one row of a molecule that is known to be good."""
     chunk = pa.table({LINE: [1], SMILES: [smiles]})
-    (row,) = rows_of(shelf.recognise(name, options)(chunk).results)
+    (row,) = rows_of(shelf.recognize(name, options)(chunk).results)
     return row
 
 
@@ -102,6 +102,6 @@ def _why_none(shelf: Shelf, question: Question) -> VgibError:
 
 
 def rows_of(results: pa.Table) -> list[dict[str, Any]]:
-    """Recognised molecules as plain values, scores with four decimals."""
+    """Recognized molecules as plain values, scores with four decimals."""
     rows: Iterable[dict[str, Any]] = results.to_pylist()
     return [row | {"scores": [round(score, DECIMALS) for score in row["scores"]]} for row in rows]

@@ -74,7 +74,7 @@ class DrawRequest(Asked):
 
 
 class Rationale(BaseModel):
-    """A recognised part."""
+    """A recognized part."""
 
     smiles: str | None = Field(description="The fragment, with * where bonds were cut.")
     atoms: list[int] = Field(description="Numbers in the molecule, from 0.")
@@ -83,7 +83,7 @@ class Rationale(BaseModel):
 
 
 class Row(BaseModel):
-    """What is recognised in one molecule; the same columns as ``vgib recognize`` writes."""
+    """What is recognized in one molecule; the same columns as ``vgib recognize`` writes."""
 
     model_config = ConfigDict(extra="allow")
 
@@ -167,10 +167,10 @@ class InspectAnswer(BaseModel):
     members: list[float]
     stability: float | None = Field(description="As /recognize answers it.")
     scores: list[float] = Field(description="The mean over the members.")
-    chosen: int = Field(description="The size that is recognised when none is asked for.")
+    chosen: int = Field(description="The size that is recognized when none is asked for.")
     sizes: list[SizeAnswer]
     sketch: Drawing
-    scale: list[str] = Field(description="The colours of evenly spaced scores from 0 to 1.")
+    scale: list[str] = Field(description="The colors of evenly spaced scores from 0 to 1.")
 
 
 class WhatIfAnswer(BaseModel):
@@ -193,7 +193,7 @@ class ModelAnswer(BaseModel):
     summary: str
     task: str
     unit: str
-    licence: str
+    license: str
     classes: list[int] | None
     members: int
     headline: str

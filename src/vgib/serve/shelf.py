@@ -4,11 +4,12 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from vgib import ensemble, zoo
-from vgib.bulk.recognise import Recognise
-from vgib.card import Card
 from vgib.errors import InputError, unknown_name
-from vgib.estimator import SubgraphRecognizer
+from vgib.model import ensemble
+from vgib.model import shipped as zoo
+from vgib.model.card import Card
+from vgib.model.recognizer import SubgraphRecognizer
+from vgib.stream.work import Recognize
 
 
 class Shelf:
@@ -60,7 +61,7 @@ class Shelf:
             raise unknown_name("model", name, self.members)
         return self.members[name]
 
-    def recognise(self, name: str, options: Mapping[str, Any]) -> Recognise:
+    def recognize(self, name: str, options: Mapping[str, Any]) -> Recognize:
         """The unit of work of ``vgib recognize``, on one of these models."""
         self.get(name)
-        return Recognise(self.places[name], **options)
+        return Recognize(self.places[name], **options)

@@ -8,13 +8,13 @@ from typing import Any
 
 import pyarrow as pa
 
-from vgib.bulk.chunks import iter_chunks
-from vgib.bulk.recognise import Recognise, Recognised
 from vgib.data.records import Format
 from vgib.errors import InputError, VgibError
-from vgib.ledger import Ledger
 from vgib.serve.limits import TooMuchError
 from vgib.serve.recognition import rows_of
+from vgib.stream.chunks import iter_chunks
+from vgib.stream.ledger import Ledger
+from vgib.stream.work import Recognize, Recognized
 
 CHUNK = 256
 """Rows that are computed before the next line is sent: a second at most."""
@@ -68,8 +68,8 @@ def read_chunks(
     return chunks
 
 
-async def recognise(
-    unit: Recognise, chunks: Sequence[pa.Table], ledger: Ledger, run: Run
+async def recognize(
+    unit: Recognize, chunks: Sequence[pa.Table], ledger: Ledger, run: Run
 ) -> AsyncIterator[str]:
     """Lines of JSON: what came of each chunk, then the ledger over all of them.
 
@@ -78,15 +78,15 @@ async def recognise(
     total, done = sum(len(chunk) for chunk in chunks), 0
     try:
         for chunk in chunks:
-            recognised: Recognised = await run(partial(unit, chunk))
-            ledger.add(recognised.results)
+            recognized: Recognized = await run(partial(unit, chunk))
+            ledger.add(recognized.results)
             done += len(chunk)
             yield _line(
                 {
                     "done": done,
                     "of": total,
-                    "results": rows_of(recognised.results),
-                    "rejected": recognised.rejected.to_pylist(),
+                    "results": rows_of(recognized.results),
+                    "rejected": recognized.rejected.to_pylist(),
                 }
             )
         entries = [entry.to_json() for entry in ledger.entries(most=MOST_ENTRIES)]

@@ -19,7 +19,7 @@ const state = {
   found: null, // the answer of /inspect
   step: 0, // which size
   rank: 0, // which part of that size
-  own: null, // the atoms that the user keeps, a Set, instead of a recognised part
+  own: null, // the atoms that the user keeps, a Set, instead of a recognized part
   ownAnswer: null, // the answer of /whatif
   compared: new Map(), // method -> answer of /explain, or an Error, or null while it is awaited
   asking: null, // aborts the request under way
@@ -41,7 +41,7 @@ function complain(message) {
 }
 
 /** Asks about a molecule; `view` is what a link wants to see of it. */
-async function recognise(view = {}) {
+async function recognize(view = {}) {
   const smiles = $("smiles").value.trim();
   complain("");
   if (!smiles) {
@@ -52,7 +52,7 @@ async function recognise(view = {}) {
   state.asking?.abort();
   const asking = (state.asking = new AbortController());
   document.body.setAttribute("aria-busy", "true");
-  announce("Recognising");
+  announce("Recognizing");
   try {
     const asked = { molecule: smiles, model: $("model").value, rule: $("rule").value };
     state.found = await api.post("/inspect", asked, asking.signal);
@@ -80,7 +80,7 @@ async function recognise(view = {}) {
   }
 }
 
-/** The recognised size; where that is the whole molecule, half of it, which says more. */
+/** The recognized size; where that is the whole molecule, half of it, which says more. */
 function firstSize() {
   const all = state.found.scores.length;
   return state.found.chosen < all ? state.found.chosen : all / 2;
@@ -332,7 +332,7 @@ async function restore() {
   describeModel();
   $("smiles").value = view.get("smiles") ?? EXAMPLE;
   const whole = (name) => (/^\d+$/.test(view.get(name) ?? "") ? Number(view.get(name)) : undefined);
-  await recognise({
+  await recognize({
     size: whole("size"),
     rank: whole("rank"),
     atoms: list(view.get("atoms")).map(Number).filter(Number.isInteger),
@@ -349,7 +349,7 @@ function describeModel() {
   const quality = metric && Number.isFinite(metric.value) ? ` On held-out molecules, ${one.headline.replaceAll("_", " ")}: ${number(metric.value)}.` : "";
   const seeds = one.members > 1 ? ` ${one.members} seeds.` : "";
   const summary = (one.summary || "A model of one's own").replace(/[.\s]*$/, ".");
-  $("about-model").textContent = `${summary}${quality}${seeds} Licence: ${one.licence.replace(/\.$/, "")}.`;
+  $("about-model").textContent = `${summary}${quality}${seeds} License: ${one.license.replace(/\.$/, "")}.`;
 }
 
 function setUpMethods() {
@@ -412,19 +412,19 @@ function setUpSaving() {
 function setUpControls() {
   $("ask").addEventListener("submit", (event) => {
     event.preventDefault();
-    recognise();
+    recognize();
   });
   for (const button of document.querySelectorAll("[data-smiles]")) {
     button.addEventListener("click", () => {
       $("smiles").value = button.dataset.smiles;
-      recognise();
+      recognize();
     });
   }
   $("model").addEventListener("change", () => {
     describeModel();
-    if (state.found && !$("molecule-view").hidden) recognise();
+    if (state.found && !$("molecule-view").hidden) recognize();
   });
-  $("rule").addEventListener("change", () => state.found && recognise());
+  $("rule").addEventListener("change", () => state.found && recognize());
   $("size").addEventListener("input", () => pick(Number($("size").value), 0));
   $("reset").addEventListener("click", () => {
     pick(state.step, state.rank);
@@ -453,7 +453,7 @@ async function start() {
     setUpMethods();
     setUpBoard(health.editor, (smiles) => {
       $("smiles").value = smiles;
-      recognise();
+      recognize();
     });
     setUpTable(health.limits, model);
   } catch (error) {

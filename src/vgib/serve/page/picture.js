@@ -1,4 +1,4 @@
-// A molecule with its scores as a band of colour and the kept atoms in an outline, as
+// A molecule with its scores as a band of color and the kept atoms in an outline, as
 // vgib.chem.draw does it, but drawn here: a new choice needs no new request.
 
 import { s } from "/page/dom.js";
@@ -9,11 +9,11 @@ const DIMMED = "#757b86";
 
 let pictures = 0;
 
-/** The colour of a score on a scale of evenly spaced colours. */
-export function colourOf(score, scale) {
+/** The color of a score on a scale of evenly spaced colors. */
+export function colorOf(score, scale) {
   const place = Math.min(Math.max(score, 0), 1) * (scale.length - 1);
   const low = Math.min(Math.floor(place), scale.length - 2);
-  const parts = (colour) => [1, 3, 5].map((at) => parseInt(colour.slice(at, at + 2), 16));
+  const parts = (color) => [1, 3, 5].map((at) => parseInt(color.slice(at, at + 2), 16));
   const [first, last] = [parts(scale[low]), parts(scale[low + 1])];
   const mixed = first.map((part, at) => Math.round(part + (last[at] - part) * (place - low)));
   return `rgb(${mixed.join(",")})`;
@@ -21,7 +21,7 @@ export function colourOf(score, scale) {
 
 /**
  * @param sketch   lines and places, as the service sends them
- * @param scale    colours of the scores 0 to 1
+ * @param scale    colors of the scores 0 to 1
  * @param scores   one number for each atom
  * @param kept     the kept atoms, a Set
  * @param label    what the picture is called
@@ -29,7 +29,7 @@ export function colourOf(score, scale) {
  */
 export function molecule({ sketch, scale, scores, kept, label, onToggle }) {
   const prefix = `p${pictures++}-`;
-  const fills = scores.map((score) => colourOf(score, scale));
+  const fills = scores.map((score) => colorOf(score, scale));
   const defs = s("defs");
   const inside = (atoms) => atoms.every((atom) => kept.has(atom));
   const everything = () => true;
@@ -76,10 +76,10 @@ function gradient(sketch, fills, a, b, defs, prefix) {
 }
 
 function stroke(line, isPlain) {
-  const colour = isPlain ? PLAIN : DIMMED;
+  const color = isPlain ? PLAIN : DIMMED;
   return line.is_filled
-    ? s("path", { d: line.path, fill: colour })
-    : s("path", { d: line.path, fill: "none", stroke: colour, "stroke-width": 1.8, "stroke-linecap": "round" });
+    ? s("path", { d: line.path, fill: color })
+    : s("path", { d: line.path, fill: "none", stroke: color, "stroke-width": 1.8, "stroke-linecap": "round" });
 }
 
 /** One button for each atom; the arrow keys move between them, so that Tab passes by in one step. */

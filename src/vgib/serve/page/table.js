@@ -26,7 +26,7 @@ export function setUpTable(limits, model) {
     h("code", {}, "vgib recognize"), " takes any number.");
   $("upload").addEventListener("submit", (event) => {
     event.preventDefault();
-    recogniseAll(limits, model());
+    recognizeAll(limits, model());
   });
   $("stop").addEventListener("click", () => state.asking?.abort());
   $("search").addEventListener("input", () => arrange());
@@ -42,7 +42,7 @@ function complain(message) {
   show($("table-problem"), Boolean(message));
 }
 
-async function recogniseAll(limits, model) {
+async function recognizeAll(limits, model) {
   const file = $("file").files[0];
   complain("");
   if (!file) {
@@ -95,7 +95,7 @@ function finish() {
   $("tab-gallery").textContent = `Molecules (${state.rows.length.toLocaleString("en")})`;
   $("tab-ledger").textContent = `Fragments (${state.ledger.length.toLocaleString("en")})`;
   $("tab-rejected").textContent = `Refused (${state.rejected.length.toLocaleString("en")})`;
-  announce(`${plural(state.rows.length, "molecule")} recognised, ${state.rejected.length.toLocaleString("en")} refused`);
+  announce(`${plural(state.rows.length, "molecule")} recognized, ${state.rejected.length.toLocaleString("en")} refused`);
   renderLedger();
   renderRejected();
   arrange();
@@ -177,7 +177,7 @@ const LEDGER = [
 
 function renderLedger(key = "count", isDown = true) {
   $("ledger-told").textContent = state.ledger.length
-    ? `Fragments recognised in several molecules, and the mean ${state.property} with and without them. An association, not a cause.`
+    ? `Fragments recognized in several molecules, and the mean ${state.property} with and without them. An association, not a cause.`
     : "No fragment recurs in this table.";
   if (!state.ledger.length) {
     $("ledger").replaceChildren();

@@ -1,0 +1,1 @@
+"""One folder for each table or figure; the engine runs and reports them."""

@@ -1,0 +1,1 @@
+"""Recipes, jobs, records and tables: what all experiments share."""

@@ -1,0 +1,41 @@
+"""What a job gives, and how long it took."""
+
+from dataclasses import dataclass
+from time import perf_counter, process_time
+from typing import Any
+
+from vgib.train.checkpoint import History
+
+
+@dataclass(frozen=True)
+class Finished:
+    """What a job gives: the result, the same each time, and the seconds, which are not."""
+
+    result: dict[str, Any]
+    seconds: dict[str, float]
+
+
+class Clock:
+    """The seconds of a job: on the wall, and of the processor, which a busy machine changes less.
+
+    ``cpu`` is the processor's time from loading the graphs to the end of training, validation
+    included.
+    """
+
+    def __init__(self) -> None:
+        self._wall, self._cpu = perf_counter(), process_time()
+        self._training = 0.0
+
+    def stop_training(self) -> None:
+        """Called when training has ended."""
+        self._training = process_time() - self._cpu
+
+    def seconds(self, history: History) -> dict[str, float]:
+        """By name: ``job``, ``training`` and its median ``epoch`` on the wall, and ``cpu``."""
+        epochs = history.curve("seconds")
+        return {
+            "job": round(perf_counter() - self._wall, 3),
+            "training": round(sum(epochs), 3),
+            "epoch": round(sorted(epochs)[len(epochs) // 2], 5),
+            "cpu": round(self._training, 3),
+        }

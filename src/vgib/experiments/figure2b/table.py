@@ -1,0 +1,115 @@
+"""Figure 2(b) from its records: noise in the found half against noise in the other half."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from vgib.experiments.engine.curves import NAMES, new_figure, svg
+from vgib.experiments.engine.jobs import NoiseJob
+from vgib.experiments.engine.recipe import Recipe
+from vgib.experiments.engine.records import Record, Records
+from vgib.experiments.engine.statistics import Array, Difference, resampled_interval
+from vgib.experiments.engine.tables import TextTable
+
+PLACES = {"found": "#b5543c", "random": "#8c8c8c", "others": "#3b6ea8"}
+LABELS = {
+    "found": "noise in the found half",
+    "random": "in a random half",
+    "others": "in the other half",
+}
+
+
+@dataclass(frozen=True)
+class Disturbance:
+    """One method on one property in one version, over seeds."""
+
+    version: str
+    target: str
+    method: str
+    records: dict[int, Record]
+
+    def groups(self, *names: str) -> list[Array]:
+        """The change of each molecule's prediction by place, ``[molecules, names]`` by seed."""
+        return [
+            np.array([self.records[seed]["result"]["each"][name] for name in names], float).T / 1000
+            for seed in sorted(self.records)
+        ]
+
+    def change(self, name: str) -> Difference:
+        """The mean change of the prediction by noise in one place."""
+        return resampled_interval(self.groups(name), lambda means: means[..., 0])
+
+    def gain(self) -> Difference:
+        """Noise in the found nodes less noise in the others, on the same molecules."""
+        return resampled_interval(
+            self.groups("found", "others"), lambda means: means[..., 0] - means[..., 1]
+        )
+
+
+def disturbances(made: Recipe, records: Records) -> list[Disturbance]:
+    """Every cell of the recipe with what is recorded of it."""
+    done = records.by_key()
+    found: dict[tuple[str, str, str], dict[int, Record]] = {}
+    for job in made.jobs():
+        assert isinstance(job, NoiseJob)
+        seeds = found.setdefault((job.version, job.property, job.method), {})
+        if (record := done.get(job.key())) is not None:
+            seeds[job.seed] = record
+    return [Disturbance(*place, seeds) for place, seeds in found.items()]
+
+
+def table(found: Sequence[Disturbance]) -> TextTable:
+    """The change of the prediction by noise in each place."""
+    rows: list[tuple[str, ...]] = [
+        (
+            one.target,
+            NAMES[one.version],
+            one.method,
+            *(f"{one.change(name).mean:.4f}" for name in PLACES),
+            str(one.gain()),
+        )
+        if one.records
+        else (one.target, NAMES[one.version], one.method, "...", "", "", "")
+        for one in found
+    ]
+    title = (
+        "Mean absolute change of the prediction when the best-scored half of the nodes, a random "
+        "half, or the worst-scored half is replaced by noise"
+    )
+    headers = ("property", "version", "method", *PLACES, "found less others [95 %]")
+    return TextTable(title, headers, rows)
+
+
+def figure(found: Sequence[Disturbance]) -> str:
+    """The same as bars."""
+    recorded = [one for one in found if one.records]
+    if not recorded:
+        return ""
+    targets = list(dict.fromkeys(one.target for one in recorded))
+    versions = list(dict.fromkeys(one.version for one in recorded))
+    figure, axes = new_figure(
+        len(versions), len(targets), (4.6 * len(targets), 2.3 * len(versions) + 0.4)
+    )
+    for row, version in enumerate(versions):
+        for column, target in enumerate(targets):
+            own = [one for one in recorded if (one.version, one.target) == (version, target)]
+            _bars(axes[row, column], own)
+            axes[row, column].set_title(f"{target.upper()}, {NAMES[version]}", fontsize=9)
+            axes[row, 0].set_ylabel("change of the prediction")
+    lines, labels = axes[0, 0].get_legend_handles_labels()
+    figure.legend(lines, labels, loc="outside lower center", ncols=3, frameon=False)
+    return svg(figure)
+
+
+def _bars(panel: Any, own: Sequence[Disturbance]) -> None:
+    for number, (place, color) in enumerate(PLACES.items()):
+        for x, one in enumerate(own):
+            bar = one.change(place)
+            at = x + 0.27 * (number - 1)
+            label = LABELS[place] if x == 0 else None
+            panel.bar(at, bar.mean, width=0.25, color=color, label=label)
+            panel.plot([at, at], [bar.low, bar.high], color="#222222", linewidth=1)
+    names = [one.method.replace("-population", "\npopulation ").replace(" -", " ") for one in own]
+    panel.set_xticks(range(len(own)), names, fontsize=7)

@@ -1,0 +1,389 @@
+"""The shipped models: from the catalog to folders of weights and cards."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from vgib.chem.assemble import Assembled, assemble
+from vgib.chem.mol import scaffold
+from vgib.data.catalog import entry, load, load_table
+from vgib.data.files import ensure_writable
+from vgib.data.molecules import from_smiles
+from vgib.data.packed import PackedGraphs
+from vgib.data.splits import Index, Split, random_split
+from vgib.errors import unknown_name
+from vgib.experiments.table1.atlas import atlas_of
+from vgib.experiments.table1.gap import at_share
+from vgib.metrics import Estimate, r_squared, roc_auc
+from vgib.model import ensemble
+from vgib.model.augment import Label, with_fragments
+from vgib.model.card import CARD_FILE, Card
+from vgib.model.ensemble import MEMBERS as MEMBERS_FOLDER
+from vgib.model.guided import guided_rationales
+from vgib.model.recognizer import SubgraphRecognizer
+from vgib.oracles import registry
+from vgib.oracles.training import PLAUSIBLE, SPECIES
+
+Say = Callable[[str], None]
+
+MEMBERS = 3
+SETTINGS: dict[str, Any] = {"hidden": 36, "head_hidden": 36}
+"""Over the preset for molecules: three members of this width stay under 200 kB."""
+
+JUDGED = 100
+JUDGED_ATOMS = 32
+"""So many held-out molecules, of so many atoms at most, are judged part by part: larger ones have
+thousands of parts."""
+
+
+@dataclass(frozen=True)
+class Places:
+    """Where the catalog finds its files."""
+
+    mirror: Path | None = None
+    cache: Path | None = None
+
+    def table(self, name: str) -> Any:
+        """A table of the catalog."""
+        return load_table(name, mirror=self.mirror, cache=self.cache)
+
+
+@dataclass(frozen=True, eq=False)
+class Labeled:
+    """What a model is trained and judged on.
+
+    Attributes:
+        graphs: Molecules with labels.
+        split: Who trains, validates and tests.
+        told: How the split was made.
+        sources: Names of the catalog.
+        oracle: The name of the oracle that labels fragments, if there is one.
+    """
+
+    graphs: PackedGraphs
+    split: Split
+    told: str
+    sources: tuple[str, ...]
+    oracle: str | None
+
+
+@dataclass(frozen=True)
+class Kind:
+    """One shipped model: what it says, the data it comes from, and how it is trained.
+
+    Attributes:
+        about: What it predicts.
+        unit: Of the value, or what the classes are.
+        headline: The metric to look at first.
+        read: Gives the data.
+        epochs: Passes over the training graphs.
+        most: Training molecules of each member, which draws its own of them.
+        fragments: Random fragments of each, where an oracle can label them.
+        options: Settings beside :data:`SETTINGS`.
+    """
+
+    about: str
+    unit: str
+    headline: str
+    read: Callable[[Places], Labeled]
+    epochs: int
+    most: int | None = None
+    fragments: int = 0
+    options: tuple[tuple[str, Any], ...] = ()
+
+
+def _qed(places: Places) -> Labeled:
+    table = places.table("ZINC250K")
+    parts = random_split(len(table), seed=0)
+    # More than the members draw; to read all would take as long as to train one.
+    drawn = Split(*map(_some, (parts.train, parts.val, parts.test), (40_000, 1_500, 2_500)))
+    rows = np.concatenate([drawn.train, drawn.val, drawn.test])
+    graphs = from_smiles(
+        table["smiles"].iloc[rows], table["qed"].to_numpy()[rows], workers=1
+    ).graphs
+    ends = np.cumsum([len(drawn.train), len(drawn.val), len(drawn.test)])
+    split = Split(*np.split(np.arange(ends[-1]), ends[:-1]))
+    told = (
+        "random 85/5/10 of all of ZINC250K, seed 0; of these 40,000, 1,500 and 2,500 at random, of "
+        "which each member draws its own for training"
+    )
+    return Labeled(graphs, split, told, ("ZINC250K",), "qed")
+
+
+def _some(rows: Index, count: int) -> Index:
+    """So many of some rows, at random."""
+    return np.sort(np.random.default_rng(0).permutation(rows)[:count])
+
+
+def _clearance(species: str) -> Callable[[Places], Labeled]:
+    name = f"adme/pharmabench_{SPECIES[species]}"
+
+    def read(places: Places) -> Labeled:
+        table = places.table(name)
+        found = from_smiles(
+            table["smiles"], np.clip(table["clearance"].to_numpy(), *PLAUSIBLE), workers=1
+        )
+        is_test = (table["random_split"] == "test").to_numpy()[found.rows]
+        rest = np.random.default_rng(0).permutation(np.flatnonzero(~is_test))
+        cut = len(rest) // 10
+        split = Split(np.sort(rest[cut:]), np.sort(rest[:cut]), np.flatnonzero(is_test))
+        told = (
+            "PharmaBench's random label (80 % train), a tenth of it for validation, seed 0; the "
+            "oracle that labels fragments knows the same training part"
+        )
+        return Labeled(found.graphs, split, told, (name,), f"{species}_measured")
+
+    return read
+
+
+def _drd2(places: Places) -> Labeled:
+    names = ("drd2/excape_test", "drd2/excape_actives")
+    labeled, actives = (places.table(name) for name in names)
+    active = set(actives["smiles"]) | set(labeled["smiles"][labeled["activity"] == 1])
+    inactive = labeled["smiles"][labeled["activity"] == 0]
+    inactive = inactive[~inactive.isin(active)].sample(3 * len(active), random_state=0)
+    smiles = sorted(active) + sorted(inactive)
+    y = np.repeat([1, 0], [len(active), len(inactive)])
+    graphs = from_smiles(smiles, y, workers=1).graphs
+    split = random_split(len(graphs), seed=0)
+    told = (
+        "all actives and three times as many inactives; random 85/5/10, seed 0; the oracle that "
+        "labels fragments of training molecules was itself trained on some of the held-out ones"
+    )
+    return Labeled(graphs, split, told, names, "drd2")
+
+
+ELEMENTS = ("C", "O", "Cl", "H", "N", "F", "Br", "S", "P", "I", "Na", "K", "Li", "Ca")
+"""The node labels of Mutagenicity, in the order of its read-me."""
+
+
+def _mutagenicity(places: Places) -> Labeled:
+    source = load("Mutagenicity", mirror=places.mirror, cache=places.cache)
+    assert source.y is not None
+    found = [(number, as_molecule(source, number)) for number in range(len(source))]
+    known = [(number, molecule) for number, molecule in found if molecule is not None]
+    y = 1 - source.y[[number for number, _ in known]]  # there, 0 is a mutagen
+    read = from_smiles([molecule.smiles for _, molecule in known], y.numpy(), workers=1)
+    marked = [toxicophore(source, *known[row]) for row in read.rows]
+    # Of a salt only the largest part was read, and its atoms are not those that were marked.
+    whole = [len(m) == n for m, n in zip(marked, read.graphs.sizes.tolist(), strict=True)]
+    truth = [
+        mark if fits else torch.zeros(n, dtype=torch.bool)
+        for mark, fits, n in zip(marked, whole, read.graphs.sizes.tolist(), strict=True)
+    ]
+    graphs = replace(read.graphs, node_truth=torch.cat(truth))
+    told = (
+        "graphs as molecules, those that lack hydrogens left out; random 85/5/10, seed 0; node_auc "
+        "on held-out mutagens with a marked toxicophore (NO2, NH2; PGExplainer's marks)"
+    )
+    split = random_split(len(graphs), seed=0)
+    return Labeled(graphs, split, told, ("Mutagenicity",), None)
+
+
+def as_molecule(graphs: PackedGraphs, number: int) -> Assembled | None:
+    """A graph of Mutagenicity as a molecule."""
+    data = graphs.to_data(number)
+    elements = [ELEMENTS[code] for code in data.x[:, 0].tolist()]
+    ends = zip(*data.edge_index.tolist(), data.edge_attr.tolist(), strict=True)
+    return assemble(elements, [(a, b, order + 1) for a, b, order in ends if a < b])
+
+
+def toxicophore(graphs: PackedGraphs, number: int, molecule: Assembled) -> Tensor:
+    """The marked atoms of a graph, in the order of its molecule, ``bool [atoms]``."""
+    data = graphs.to_data(number)
+    marked = torch.zeros(data.num_nodes, dtype=torch.bool)
+    marked[data.edge_index[:, data.edge_truth.bool()].reshape(-1)] = True
+    return marked[list(molecule.atoms)]
+
+
+KINDS: dict[str, Kind] = {
+    "qed": Kind(
+        "Drug-likeness (QED)",
+        "none, in [0, 1]",
+        "r_squared",
+        _qed,
+        epochs=10,
+        most=14_000,
+        fragments=1,
+    ),
+    **{
+        species: Kind(
+            f"Clearance by {SPECIES[species]} liver microsomes, measured",
+            "log10 mL/min/g",
+            "r_squared",
+            _clearance(species),
+            epochs=30,
+            fragments=1,
+        )
+        for species in SPECIES
+    },
+    "drd2": Kind(
+        "Activity at the dopamine receptor D2",
+        "class 1: active",
+        "roc_auc",
+        _drd2,
+        epochs=10,
+        fragments=1,
+    ),
+    "mutagenicity": Kind(
+        "Mutagenicity in the Ames test",
+        "class 1: mutagenic",
+        "roc_auc",
+        _mutagenicity,
+        epochs=30,
+    ),
+}
+
+
+def train_models(
+    name: str,
+    out: Path,
+    *,
+    places: Places,
+    say: Say = lambda text: None,
+    most: int | None = None,
+    settings: dict[str, Any] | None = None,
+) -> list[Path]:
+    """Trains one shipped model, or ``"all"``, and writes each into a folder of its name.
+
+    What is in its folder already, also single members, is not trained again.
+
+    Args:
+        name: A name of :data:`KINDS`, or ``"all"``.
+        out: The folder of folders.
+        places: Where the catalog finds its files.
+        say: Told what is going on.
+        most: Train and judge on so many molecules at most, in the place of all.
+        settings: Over those of the model, such as ``epochs``.
+    """
+    if name not in KINDS and name != "all":
+        raise unknown_name("model", name, [*KINDS, "all"])
+    ensure_writable(out)
+    folders = [out / each for each in (KINDS if name == "all" else (name,))]
+    for folder in folders:
+        if is_finished(folder):
+            say(f"{folder.name}: there already")
+        else:
+            say(f"{folder.name}: reading")
+            _train(folder, KINDS[folder.name], places, say, most, settings or {})
+    return folders
+
+
+def is_finished(folder: Path) -> bool:
+    """Whether a model is there with its quality."""
+    return (folder / CARD_FILE).is_file() and bool(Card.read(folder).metrics)
+
+
+def _train(
+    folder: Path,
+    kind: Kind,
+    places: Places,
+    say: Say,
+    most: int | None,
+    settings: dict[str, Any],
+) -> None:
+    data = kind.read(places)
+    models = []
+    for seed in range(MEMBERS):
+        place = folder if seed == 0 else folder / MEMBERS_FOLDER / str(seed)
+        if (place / CARD_FILE).is_file():
+            models.append(SubgraphRecognizer.load(place))
+            continue
+        say(f"{folder.name}: member {seed + 1} of {MEMBERS}")
+        models.append(_member(kind, data, seed, most or kind.most, settings))
+        models[-1].save(place, summary=kind.about)
+    say(f"{folder.name}: judging")
+    models[0].save(folder, metrics=_judged(models, kind, data, most))
+
+
+def _member(
+    kind: Kind, data: Labeled, seed: int, most: int | None, settings: dict[str, Any]
+) -> SubgraphRecognizer:
+    drawn = np.random.default_rng(seed).permutation(data.split.train)[:most]
+    graphs = data.graphs[np.sort(drawn)]
+    options = SETTINGS | {"epochs": kind.epochs} | dict(kind.options) | settings
+    model = SubgraphRecognizer("gin", "vgib", preset="molecules", seed=seed, **options)
+    fragments = kind.fragments if data.oracle else 0
+    model.fit(_completed(graphs, data.oracle, fragments, seed), val=data.graphs[data.split.val])
+    model.card_.unit, model.card_.headline = kind.unit, kind.headline
+    # The gates keep nearly everything, and a predictor that has seen fragments chooses better.
+    model.card_.keep_ratio, model.card_.rule = 0.5, "guided" if fragments else None
+    licenses = dict.fromkeys(entry(source).license for source in data.sources)
+    model.card_.license = "; ".join(licenses)
+    model.card_.data |= {
+        "sources": list(data.sources),
+        "split": data.told,
+        "molecules": len(graphs),
+        "fragments": fragments * len(graphs),
+        "fragments_labeled_by": data.oracle,
+    }
+    return model
+
+
+def _completed(graphs: PackedGraphs, oracle: str | None, fragments: int, seed: int) -> PackedGraphs:
+    """The molecules with fragments, where something can label them."""
+    if oracle is None or not fragments:
+        return graphs
+    assert graphs.y is not None
+    judge = registry.get(oracle)
+    label: Label = judge if graphs.y.is_floating_point() else lambda smiles: judge(smiles) >= 0.5
+    return with_fragments(graphs, label, seed=seed, per_molecule=fragments)
+
+
+def _judged(
+    models: list[SubgraphRecognizer], kind: Kind, data: Labeled, most: int | None
+) -> dict[str, Any]:
+    """Quality on held-out molecules: of the main model, of all members, of what they choose."""
+    drawn = np.random.default_rng(0).permutation(data.split.test)[: most or 2000]
+    test = data.graphs[np.sort(drawn)]
+    assert data.graphs.ids is not None and test.ids is not None
+    found = models[0].evaluate(replace(test, node_truth=None))
+    known = {scaffold(data.graphs.ids[row]) for row in data.split.train}
+    new = np.flatnonzero([scaffold(smiles) not in known for smiles in test.ids])
+    if len(new):
+        on_new = models[0].evaluate(replace(test, node_truth=None)[new])
+        found[f"{kind.headline}_new_scaffolds"] = on_new[kind.headline]
+    found[f"{kind.headline}_all_members"] = _of_all(models, test).to_json()
+    if test.node_truth is not None:
+        found |= _explained(models[0], test)
+    if data.oracle is not None:
+        found |= _gaps(models, test[np.flatnonzero(test.sizes <= JUDGED_ATOMS)[:JUDGED]], data)
+    return found
+
+
+def _of_all(models: list[SubgraphRecognizer], test: PackedGraphs) -> Estimate:
+    """The headline of the members' mean."""
+    assert test.y is not None
+    mean = ensemble.predict(models, test).mean
+    return r_squared(mean, test.y.numpy()) if mean.ndim == 1 else roc_auc(mean, test.y.numpy())
+
+
+def _explained(model: SubgraphRecognizer, test: PackedGraphs) -> dict[str, Any]:
+    """Node scores against the marked atoms, in the positive molecules that have them."""
+    assert test.node_truth is not None and test.y is not None
+    graph = torch.arange(len(test)).repeat_interleave(test.sizes)
+    has = torch.zeros(len(test), dtype=torch.bool)
+    has[graph[test.node_truth]] = True
+    found = model.evaluate(test[has & (test.y == 1)])
+    return {name: value for name, value in found.items() if "node_" in name}
+
+
+def _gaps(models: list[SubgraphRecognizer], test: PackedGraphs, data: Labeled) -> dict[str, Any]:
+    """What the guided choice at half size closes, by the main model and by all members."""
+    assert test.ids is not None and data.oracle is not None
+    atlas = atlas_of(registry.get(data.oracle), test.ids)
+    is_class = models[0].card_.task == "classification"
+    found: dict[str, Any] = {}
+    for title, some in (("half", models[:1]), ("half_all_members", models)):
+        ranked = guided_rationales(
+            test, partial(ensemble.outputs, some), keep_ratio=0.5, classes=is_class
+        )
+        gap = at_share(atlas, [parts[0].nodes for parts in ranked], 0.5)
+        found |= {f"{name}_{title}": value for name, value in gap.told().items()}
+    return found

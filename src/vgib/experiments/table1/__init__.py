@@ -1,0 +1,1 @@
+"""An experiment: its recipe, job and table."""

@@ -1,0 +1,87 @@
+r"""How much of what could be gained by choosing a part a method gains.
+
+With :math:`d` the divergence of the chosen part, :math:`R` the mean divergence of the ring-intact
+parts that could have been chosen and :math:`B` the least of them, averaged over molecules,
+
+.. math:: \text{closed} = \frac{\bar R - \bar d}{\bar R - \bar B}
+
+is 0 for a random choice and 1 for the oracle's own.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from vgib.experiments.table1.atlas import Atlas, Floats, Nodes
+from vgib.metrics import Estimate, bootstrap, mean
+from vgib.select.masks import sizes_of_ratio
+
+
+@dataclass(frozen=True, eq=False)
+class Gap:
+    """Divergence of the chosen part of each molecule, and of what it is compared with.
+
+    Attributes:
+        own: Of the chosen part.
+        random: The mean of the parts that could have been chosen.
+        best: The least of them.
+        kept: The share of the atoms that the chosen part has.
+    """
+
+    own: Floats
+    random: Floats
+    best: Floats
+    kept: Floats
+
+    @property
+    def closed(self) -> Estimate:
+        """The share of the gap that is closed; the interval resamples molecules."""
+        table = np.stack([self.own, self.random, self.best])
+        table = table[:, np.isfinite(table).all(0)]
+
+        def share(index: np.ndarray) -> float:
+            own, random, best = table[:, index].mean(1)
+            return float((random - own) / (random - best)) if random > best else float("nan")
+
+        return bootstrap(share, table.shape[1])
+
+    def told(self) -> dict[str, dict[str, float | int]]:
+        """Every mean with its interval, by name; the controls say so."""
+        found = {
+            "divergence": mean(self.own),
+            "control_random_divergence": mean(self.random),
+            "control_best_divergence": mean(self.best),
+            "divergence_less_random": mean(self.own - self.random),
+            "gap_closed": self.closed,
+        }
+        return {name: estimate.to_json() for name, estimate in found.items()}
+
+
+def at_share(atlas: Atlas, chosen: Sequence[Nodes], keep: float) -> Gap:
+    """The parts chosen at a share of the atoms, among all ring-intact parts of about that size.
+
+    About: within one atom of the reachable size that is nearest to the wanted one, which is where
+    :func:`vgib.model.guided.guided_subgraphs` searches.
+    """
+    atoms = np.array([mol.GetNumAtoms() for mol in atlas.mols])
+    wanted = sizes_of_ratio(np.concatenate([[0], np.cumsum(atoms)]), keep)
+    near = [_nearest(parts, int(k)) for parts, k in zip(atlas.parts, wanted, strict=True)]
+    judged, controls = atlas.judge(chosen), atlas.controls(near)
+    return Gap(judged.divergence, controls.random, controls.best, judged.kept)
+
+
+def _nearest(parts: Iterable[Nodes], wanted: int) -> int:
+    """The number of atoms nearest to the wanted one that a part has; of two the smaller."""
+    return min((len(nodes) for nodes in parts), key=lambda size: (abs(size - wanted), size))
+
+
+def at_own_size(atlas: Atlas, chosen: Sequence[Nodes]) -> Gap:
+    """The same among the parts of exactly as many atoms as were chosen: no gain by size."""
+    judged = atlas.judge(chosen)
+    random, best = np.full((2, len(chosen)), np.nan)
+    for number, (nodes, parts) in enumerate(zip(chosen, atlas.parts, strict=True)):
+        same = np.array([d for part, d in parts.items() if len(part) == len(nodes) and d == d])
+        if len(same):
+            random[number], best[number] = same.mean(), same.min()
+    return Gap(judged.divergence, random, best, judged.kept)

@@ -1,0 +1,423 @@
+"""Table 1 from its records: every divergence beside the controls of the same size."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import nan
+from typing import Any
+
+import numpy as np
+
+from vgib.experiments.engine import paper
+from vgib.experiments.engine.jobs import InterpretationJob
+from vgib.experiments.engine.recipe import Recipe
+from vgib.experiments.engine.records import Record, Records
+from vgib.experiments.engine.statistics import Array, Difference, plain, resampled_interval
+from vgib.experiments.engine.tables import TextTable
+
+PUBLISHED = {
+    "att05": "att05",
+    "att07": "att07",
+    "gib": "gib",
+    "vgib-paper": "vgib",
+    "vgib-reference": "vgib",
+    "vgib-recommended": "vgib",
+}
+"""The row of the paper that stands beside ours."""
+
+VERSIONS = {"list": "trained on the published list", "full": "trained on all of ZINC250K"}
+THOUSANDTH = 1e-3
+SAME_SHARE = 0.15
+"""Seeds whose kept shares differ by more did not do the same thing."""
+NEAREST = "vgib-paper"
+"""A method that takes the nearest size to the asked one, on the same molecules as the guided."""
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One method on one property in one version, over seeds.
+
+    Attributes:
+        version: What was trained on.
+        target: What was predicted.
+        method: The row.
+        seeds: How many the recipe asks for.
+        records: What is recorded, by seed.
+        published: The paper's mean and spread.
+        rule: How its whole rings are selected, by scores or ``guided`` by the predictor.
+    """
+
+    version: str
+    target: str
+    method: str
+    seeds: int
+    records: dict[int, Record]
+    published: tuple[float, float] | None
+    rule: str = "ring_intact"
+
+    @property
+    def results(self) -> list[dict[str, Any]]:
+        """The results, in the order of the seeds."""
+        return [self.records[seed]["result"] for seed in sorted(self.records)]
+
+    @property
+    def is_full(self) -> bool:
+        """Whether all seeds are recorded."""
+        return len(self.records) == self.seeds
+
+    def mean(self, part: str, name: str) -> float:
+        """A number of a part of the result, averaged over seeds."""
+        return float(np.mean([result[part][name] for result in self.results] or [nan]))
+
+    def kept(self, part: str) -> str:
+        """The kept share; seed by seed where it is not the same thing, as when a gate collapses."""
+        shares = [result[part]["kept_share"] for result in self.results]
+        if max(shares) - min(shares) <= SAME_SHARE:
+            return f"{np.mean(shares):.0%}"
+        return "/".join(f"{100 * share:.0f}" for share in shares) + "%"
+
+    def spread(self, part: str) -> float:
+        """The standard deviation over molecules, as the paper gives it."""
+        variances = [result[part]["spread"] ** 2 for result in self.results]
+        return float(np.sqrt(np.mean(variances or [nan])))
+
+    def groups(self, part: str, *names: str) -> list[Array]:
+        """The numbers of each molecule, ``[molecules, names]`` for each seed."""
+        return [known_rows([result[part][name] for name in names]) for result in self.results]
+
+    def interval(self, part: str) -> Difference:
+        """The mean divergence."""
+        return resampled_interval(self.groups(part, "each"), lambda means: means[..., 0])
+
+    def difference(self, part: str, control: str = "each_random") -> Difference:
+        """Divergence less that of a control on the same molecules; below zero is better."""
+        groups = self.groups(part, "each", control)
+        return resampled_interval(groups, lambda means: means[..., 0] - means[..., 1])
+
+    def gap_closed(self, part: str) -> Difference:
+        r"""The share of the way from random to the reachable best.
+
+        .. math:: \frac{\bar R - \bar M}{\bar R - \bar B}
+
+        with the mean divergence :math:`\bar M` of the method, :math:`\bar R` of all ring-intact
+        parts of its sizes, :math:`\bar B` of the best of them; 0 is chance, 1 the best there is.
+        """
+        groups = self.groups(part, "each", "each_random", "each_best")
+        return resampled_interval(groups, gap_share)
+
+    def gap_closed_among(self, other: "Cell", part: str) -> Difference:
+        """Likewise, among the parts within one atom of the asked size, whatever size was taken.
+
+        A guided choice may take one atom more than was asked for; :meth:`gap_closed` then compares
+        it with larger parts. ``other`` is a method that takes the nearest size, on the same
+        molecules: its controls are those of the asked size.
+        """
+        groups = [
+            known_rows(
+                [
+                    self.records[seed]["result"][part]["each"],
+                    *(other.records[seed]["result"][part][n] for n in ("each_random", "each_best")),
+                ]
+            )
+            for seed in sorted(self.records.keys() & other.records.keys())
+        ]
+        return resampled_interval(groups, gap_share)
+
+    def gap_closed_at_own_size(self, part: str) -> Difference | None:
+        """Likewise, among the parts of exactly as many atoms as were taken; None in old records.
+
+        :meth:`gap_closed` allows the best part one atom more than the method took, which is up to
+        two more than a guided choice was offered: no choice then closes the whole gap.
+        """
+        names = ("each", "each_same_random", "each_same_best")
+        if not all(name in result[part] for result in self.results for name in names):
+            return None
+        return resampled_interval(self.groups(part, *names), gap_share)
+
+    def up_to_half(self) -> tuple[float, float, float]:
+        """Divergence, spread and kept share at the largest size that keeps at most half."""
+        kept, own = self.curve("kept_share"), self.curve("divergence")
+        place = max(i for i, share in enumerate(kept) if share <= 0.5)
+        return own[place], self.curve("spread")[place], kept[place]
+
+    def curve(self, name: str) -> list[float]:
+        """A number of the curve against size, averaged over seeds."""
+        table = [[point[name] for point in result["curve"]] for result in self.results]
+        return [float(value) for value in np.mean(table, axis=0)]
+
+    def grown_curve(self, name: str) -> list[float]:
+        """Likewise, of parts that are grown at random and cut rings."""
+        table = [[point[name] for point in result["random_connected"]] for result in self.results]
+        return [float(value) for value in np.mean(table, axis=0)]
+
+
+def known_rows(columns: Sequence[Sequence[int | None]]) -> Array:
+    """Thousandths as numbers, ``[molecules, columns]``; molecules that were not judged go."""
+    rows: Array = np.array(columns, dtype=float).T * THOUSANDTH
+    known: Array = rows[np.isfinite(rows).all(1)]
+    return known
+
+
+def gap_share(means: Array) -> Array:
+    """``[..., (method, random, best)]`` to the share of the gap that is closed."""
+    own, random, best = np.moveaxis(means, -1, 0)
+    share: Array = (random - own) / (random - best)
+    return share
+
+
+def cells(made: Recipe, records: Records) -> list[Cell]:
+    """Every cell of the recipe with what is recorded of it, by version, property, method."""
+    done = records.by_key()
+    found: dict[tuple[str, str, str, str], dict[int, Record]] = {}
+    jobs = [job for job in made.jobs() if isinstance(job, InterpretationJob)]
+    for job in jobs:
+        seeds = found.setdefault((job.version, job.property, job.method, job.rule), {})
+        if (record := done.get(job.key())) is not None:
+            seeds[job.seed] = record
+    wanted = len({job.seed for job in jobs})
+    numbers = paper.numbers("table1")
+    return [
+        Cell(
+            version,
+            name,
+            method,
+            wanted,
+            seeds,
+            paper.value(numbers, PUBLISHED.get(method, ""), name),
+            rule,
+        )
+        for (version, name, method, rule), seeds in found.items()
+    ]
+
+
+def tables(found: Sequence[Cell]) -> list[TextTable]:
+    """The share of the gap that is closed, then everything, for each version and property."""
+    places = list(dict.fromkeys((cell.version, cell.target) for cell in found))
+    drawn = []
+    if len({name for _, name in places}) > 1:
+        for version in dict.fromkeys(version for version, _ in places):
+            own = [cell for cell in found if cell.version == version]
+            drawn += [
+                divergence_table(own, version),
+                gap_table(own, version, "half", "at half size"),
+                gap_table(own, version, "over_sizes", "on average over sizes 0.2 to 0.9"),
+            ]
+    for place in places:
+        own = [cell for cell in found if (cell.version, cell.target) == place]
+        drawn += [paper_rule_table(own), ring_table(own)]
+        drawn.append(curve_table(own))
+    return drawn
+
+
+def divergence_table(found: Sequence[Cell], version: str) -> TextTable:
+    """Table 1 as the paper draws it, with the kept share without which it means nothing."""
+    title = (
+        f"Table 1, {VERSIONS[version]}, the paper's rule: divergence, mean ± spread, "
+        "at the kept share (the paper's mean). Guided rows: whole rings, at most half kept"
+    )
+    return by_property(title, found, _paper_text, [grown_row(found)])
+
+
+def gap_table(found: Sequence[Cell], version: str, part: str, where: str) -> TextTable:
+    """How much of the way from random to the best is gone."""
+    title = (
+        f"Share of the gap between random and best ring-intact parts that is closed {where}, "
+        f"{VERSIONS[version]} [95 %]"
+    )
+    return by_property(
+        title, found, lambda cell: percent(cell.gap_closed(part)), offered_rows(found, part)
+    )
+
+
+def offered_rows(found: Sequence[Cell], part: str) -> list[tuple[str, ...]]:
+    """Guided methods once more, among parts of exactly their size, and all that were offered."""
+    names = list(dict.fromkeys(cell.target for cell in found))
+    rows: dict[str, dict[str, str]] = {}
+    for cell in found:
+        if cell.rule != "guided" or not cell.records:
+            continue
+        nearest = (c for c in found if c.target == cell.target and c.method == NEAREST)
+        other = next(nearest, None)
+        if (same := cell.gap_closed_at_own_size(part)) is not None:
+            title = f"{cell.method}, exactly as many atoms"
+            rows.setdefault(title, {})[cell.target] = percent(same) + _seeds_text(cell)
+        if other and other.records:
+            title = f"{cell.method}, one atom more allowed"
+            among = percent(cell.gap_closed_among(other, part))
+            rows.setdefault(title, {})[cell.target] = among + _seeds_text(cell)
+    return [(title, *(texts.get(name, "...") for name in names)) for title, texts in rows.items()]
+
+
+def by_property(
+    title: str, found: Sequence[Cell], text: Any, last: Sequence[tuple[str, ...]] = ()
+) -> TextTable:
+    """Methods down, properties across; a cell with some seeds missing says so."""
+    names = list(dict.fromkeys(cell.target for cell in found))
+    rows: dict[str, dict[str, str]] = {}
+    for cell in found:
+        rows.setdefault(cell.method, {})[cell.target] = (
+            text(cell) + _seeds_text(cell) if cell.records else "..."
+        )
+    filled = [(method, *(texts[name] for name in names)) for method, texts in rows.items()]
+    return TextTable(title, ("method", *names), [*filled, *last])
+
+
+def grown_row(found: Sequence[Cell]) -> tuple[str, ...]:
+    """The control that the paper lacks: a random connected half, from any record."""
+    texts = []
+    for name in dict.fromkeys(cell.target for cell in found):
+        some = next((c for c in found if c.target == name and c.records), None)
+        if some is None:
+            texts.append("...")
+            continue
+        half = int(np.argmin(np.abs(np.array(some.curve("keep")) - 0.5)))
+        kept, value = some.grown_curve("kept_share")[half], some.grown_curve("divergence")[half]
+        texts.append(f"{value:.3f} at {kept:.0%}")
+    return ("random connected half", *texts)
+
+
+def paper_rule_table(found: Sequence[Cell]) -> TextTable:
+    """One property with the paper's rule: every number and its controls."""
+    title = f"{_place(found)}, the paper's rule (score of one half or fixed share, largest part)"
+    headers = (
+        *("method", "divergence", "the paper", "kept", "connected before repair", "valid"),
+        *("not judged", "random atoms", "random connected", "less random connected [95 %]"),
+        "less random ring-intact [95 %]",
+    )
+    return TextTable(title, headers, [_paper_rule_row(cell) for cell in found])
+
+
+def _paper_rule_row(cell: Cell) -> tuple[str, ...]:
+    if not cell.records:
+        return (cell.method, "...", *[""] * 9)
+    return (
+        cell.method,
+        f"{cell.mean('paper', 'divergence'):.3f} ± {cell.spread('paper'):.2f}" + _seeds_text(cell),
+        "" if cell.published is None else f"{cell.published[0]:.2f} ± {cell.published[1]:.2f}",
+        cell.kept("paper"),
+        f"{cell.mean('paper', 'connected_share'):.0%}",
+        f"{cell.mean('paper', 'valid_share'):.1%}",
+        f"{cell.mean('paper', 'not_judged'):.0f}",
+        f"{cell.mean('paper', 'random_atoms'):.3f}",
+        f"{cell.mean('paper', 'random_connected'):.3f}",
+        str(cell.difference("paper", "each_connected")),
+        str(cell.difference("paper")),
+    )
+
+
+def ring_table(found: Sequence[Cell]) -> TextTable:
+    """One property with whole rings, at the size that the scores set and at one half."""
+    title = f"{_place(found)}, no ring cut: at the method's own size, then at half size"
+    headers = (
+        *("method", "divergence", "kept", "random", "best", "less random [95 %]"),
+        *("at half", "kept", "random", "best", "less random [95 %]", "gap closed [95 %]"),
+    )
+    return TextTable(title, headers, [_ring_row(cell) for cell in found])
+
+
+def _ring_row(cell: Cell) -> tuple[str, ...]:
+    if not cell.records:
+        return (cell.method, "...", *[""] * 10)
+
+    def numbers(part: str) -> tuple[str, ...]:
+        return (
+            f"{cell.mean(part, 'divergence'):.3f} ± {cell.spread(part):.2f}" + _seeds_text(cell),
+            cell.kept(part),
+            f"{cell.mean(part, 'random'):.3f}",
+            f"{cell.mean(part, 'best'):.3f}",
+            str(cell.difference(part)),
+        )
+
+    own, half = numbers("ring_intact"), numbers("half")
+    return (cell.method, *own, *half, percent(cell.gap_closed("half")))
+
+
+def curve_table(found: Sequence[Cell]) -> TextTable:
+    """Divergence less that of random ring-intact parts, at each size."""
+    recorded = [cell for cell in found if cell.records]
+    keeps = recorded[0].curve("keep") if recorded else []
+    headers = ("method", *(f"{keep:.1f}" for keep in keeps))
+    title = f"{_place(found)}: divergence less that of random ring-intact parts, by share kept"
+    rows: list[tuple[str, ...]] = []
+    for cell in recorded:
+        gains = np.subtract(cell.curve("divergence"), cell.curve("random"))
+        rows.append((cell.method, *(f"{gain:+.3f}" for gain in gains)))
+    return TextTable(title, headers, rows)
+
+
+def long_table(found: Sequence[Cell]) -> TextTable:
+    """One row for each cell with all its numbers, for other programs."""
+    headers = (
+        *("version", "property", "method", "seeds", "rule", "divergence", "low", "high", "spread"),
+        *("paper_divergence", "paper_spread", "kept_share", "random", "best", "difference"),
+        *("difference_low", "difference_high", "gap_closed", "gap_low", "gap_high"),
+    )
+    rows = [
+        _long_row(cell, part)
+        for cell in found
+        if cell.records
+        for part in ("paper", "ring_intact", "half")
+    ]
+    return TextTable("cells", headers, rows)
+
+
+def _long_row(cell: Cell, part: str) -> tuple[str, ...]:
+    level, gain, gap = cell.interval(part), cell.difference(part), cell.gap_closed(part)
+    numbers = (
+        *(level.mean, level.low, level.high, cell.spread(part)),
+        *(cell.published or (nan, nan)),
+        *(cell.mean(part, name) for name in ("kept_share", "random", "best")),
+        *(gain.mean, gain.low, gain.high, gap.mean, gap.low, gap.high),
+    )
+    shown = ["" if plain(number) is None else f"{number:.5g}" for number in numbers]
+    seeds = str(len(cell.records))
+    return (cell.version, cell.target, cell.method, seeds, part, *shown)
+
+
+def summary(found: Sequence[Cell]) -> list[dict[str, Any]]:
+    """The headline numbers of each cell that has records, for machines."""
+    return [
+        {
+            "version": cell.version,
+            "property": cell.target,
+            "method": cell.method,
+            "seeds": len(cell.records),
+            "divergence": cell.mean("half", "divergence"),
+            "kept_share": cell.mean("half", "kept_share"),
+            **{
+                name: {key: plain(value) for key, value in vars(number).items()}
+                for name, number in (
+                    ("less_random_at_half", cell.difference("half")),
+                    ("gap_closed_at_half", cell.gap_closed("half")),
+                    ("gap_closed_over_sizes", cell.gap_closed("over_sizes")),
+                )
+            },
+        }
+        for cell in found
+        if cell.records
+    ]
+
+
+def percent(share: Difference) -> str:
+    """``79 % [70, 88]``; ``...`` where nothing is between random and best."""
+    numbers = (share.mean, share.low, share.high)
+    if not np.isfinite(numbers).all():
+        return "..."
+    value, low, high = (round(100 * number) for number in numbers)
+    return f"{value} % [{low}, {high}]"
+
+
+def _paper_text(cell: Cell) -> str:
+    published = "" if cell.published is None else f" ({cell.published[0]:.2f})"
+    if cell.rule == "guided":
+        mean, spread, share = cell.up_to_half()
+        return f"{mean:.3f} ± {spread:.2f} at {share:.0%}{published}"
+    mean, spread = cell.mean("paper", "divergence"), cell.spread("paper")
+    return f"{mean:.3f} ± {spread:.2f} at {cell.kept('paper')}{published}"
+
+
+def _seeds_text(cell: Cell) -> str:
+    return "" if cell.is_full else f" [{len(cell.records)}/{cell.seeds}]"
+
+
+def _place(found: Sequence[Cell]) -> str:
+    return f"{found[0].target.upper()}, {VERSIONS[found[0].version]}"

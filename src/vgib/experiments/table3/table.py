@@ -1,0 +1,447 @@
+"""Table 3 and Figure 4 from their records: every method against one, molecule by molecule."""
+
+import base64
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from math import nan
+from typing import Any, Literal
+
+import numpy as np
+
+from vgib.experiments.engine import paper
+from vgib.experiments.engine.curves import new_figure, svg
+from vgib.experiments.engine.jobs import ExplanationJob
+from vgib.experiments.engine.recipe import Recipe
+from vgib.experiments.engine.records import Record, Records
+from vgib.experiments.engine.statistics import Array, Difference, column_intervals, plain
+from vgib.experiments.engine.tables import TextTable
+
+Side = Literal["plus", "minus"]
+SIDES: tuple[Side, Side] = ("plus", "minus")
+SIGNS = {"plus": "Fidelity+", "minus": "Fidelity-"}
+PARTS = {"plus": "without", "minus": "alone"}
+"""What each fidelity judges: the rest, and the explanation alone."""
+
+MIDDLE = 0.5
+PUBLISHED = {"vgib-paper": "vgib"}
+"""Rows whose name differs from the paper's. Its VGIB is the published form; ours has no number."""
+
+STYLE = {
+    "random": ("#bdbdbd", ":"),
+    "gnnexplainer": ("#8c8c8c", "-"),
+    "pgexplainer": ("#c9a66b", "-"),
+    "graphmask": ("#a3b18a", "-"),
+    "ig": ("#3b6ea8", "-"),
+    "gradcam": ("#5aa469", "-"),
+    "occlusion": ("#d1495b", "-"),
+    "subgraphx": ("#2a9d8f", "--"),
+    "gib": ("#6c757d", "--"),
+    "gsat": ("#90be6d", "--"),
+    "vgib-paper": ("#e39a3b", "-"),
+    "vgib": ("#7b2d8b", "-"),
+    "vgib-warmed": ("#7b2d8b", "-."),
+    "vgib-refined": ("#7b2d8b", "--"),
+    "vgib-each": ("#7b2d8b", ":"),
+}
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One method on one network of one property, over seeds.
+
+    Attributes:
+        target: What the network predicts.
+        gnn: The network.
+        method: The row.
+        seeds: How many the recipe asks for.
+        records: What is recorded, by seed.
+    """
+
+    target: str
+    gnn: str
+    method: str
+    seeds: int
+    records: dict[int, Record]
+
+    @property
+    def place(self) -> tuple[str, str]:
+        """Where methods are compared."""
+        return self.target, self.gnn
+
+    @property
+    def results(self) -> list[dict[str, Any]]:
+        """In the order of the seeds."""
+        return [self.records[seed]["result"] for seed in sorted(self.records)]
+
+    @property
+    def ratios(self) -> list[float]:
+        """The shares of atoms that were kept."""
+        return list(self.results[0]["keep_ratios"]) if self.records else []
+
+    def mean(self, read: Callable[[dict[str, Any]], float]) -> float:
+        """Of a number of the results, over seeds; NaN without any."""
+        return float(np.mean([read(result) for result in self.results])) if self.records else nan
+
+    def fidelity(self, side: Side, place: int, judged: str | None = None) -> float:
+        """At one share; of the network itself, or as ``judged`` or ``capped``."""
+        return self.mean(lambda r: (r if judged is None else r[judged])[side][place])
+
+    def published(self, side: Side) -> float | None:
+        """The paper's number, which it gives for one network only."""
+        table = paper.numbers("table3").get(PUBLISHED.get(self.method, self.method), {})
+        if self.method == "vgib":
+            return None
+        found = table.get(f"fidelity_{side}", {}).get(self.target)
+        return None if found is None else float(found)
+
+    @cached_property
+    def right(self) -> dict[int, dict[str, Array]]:
+        """By seed and part, where the network is right: ``[shares, molecules]``."""
+        return {
+            seed: {
+                part: np.stack([_bits(row, record["result"]["molecules"]) for row in rows])
+                for part, rows in record["result"]["right"].items()
+                if part != "whole"
+            }
+            for seed, record in self.records.items()
+        }
+
+
+def _bits(text: str, count: int) -> Array:
+    flags = np.unpackbits(np.frombuffer(base64.b64decode(text), dtype=np.uint8), count=count)
+    return flags.astype(np.float64)
+
+
+def cells(made: Recipe, records: Records) -> list[Cell]:
+    """Every cell of the recipe, in its order, with what is recorded of it.
+
+    Of a network only those seeds count that all its recorded methods have, so that all numbers of a
+    column are of the same molecules.
+    """
+    done = records.by_key()
+    found: dict[tuple[str, str, str], dict[int, Record]] = {}
+    jobs = [job for job in made.jobs() if isinstance(job, ExplanationJob)]
+    for job in jobs:
+        own = found.setdefault((job.property, job.gnn, job.method), {})
+        if (record := done.get(job.key())) is not None:
+            own[job.seed] = record
+    shared: dict[tuple[str, str], set[int]] = {}
+    for (target, gnn, _), own in found.items():
+        if own:
+            shared[target, gnn] = shared.get((target, gnn), set(own)) & own.keys()
+    seeds = len({job.seed for job in jobs})
+    return [
+        Cell(target, gnn, method, seeds, {s: own[s] for s in own if s in shared[target, gnn]})
+        for (target, gnn, method), own in found.items()
+    ]
+
+
+def gains(ours: Cell, other: Cell) -> dict[Side, list[Difference]]:
+    """By how much ours is better at each share, over the same molecules of the same seeds.
+
+    Higher Fidelity+ and lower Fidelity- are better: positive is better in both.
+    """
+    groups = []
+    for seed in sorted(ours.records.keys() & other.records.keys()):
+        a, b = ours.right[seed], other.right[seed]
+        count = min(a["alone"].shape[1], b["alone"].shape[1])
+        columns = [
+            sign * (a[part][:, :count] - b[part][:, :count])
+            for part, sign in ((PARTS["plus"], -1), (PARTS["minus"], 1))
+        ]
+        groups.append(np.concatenate(columns).T)
+    found = column_intervals(groups)
+    half = len(found) // 2
+    return {"plus": found[:half], "minus": found[half:]}
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """One other row against ours, at every share on every network where both are recorded."""
+
+    method: str
+    side: Side
+    gains: list[tuple[tuple[str, str], float, Difference]]
+
+    @property
+    def verdicts(self) -> Counter[str]:
+        """How often ours wins, ties and loses."""
+        return Counter(gain.verdict for _, _, gain in self.gains)
+
+
+def comparisons(found: Sequence[Cell], ours: str) -> list[Comparison]:
+    """Our row against every other, by both fidelities."""
+    own = {cell.place: cell for cell in found if cell.method == ours and cell.records}
+    compared = []
+    for method in dict.fromkeys(cell.method for cell in found if cell.method != ours):
+        listed: dict[Side, list[tuple[tuple[str, str], float, Difference]]] = {
+            side: [] for side in SIDES
+        }
+        for cell in found:
+            mine = own.get(cell.place)
+            if cell.method == method and mine and mine.records.keys() & cell.records.keys():
+                for side, differences in gains(mine, cell).items():
+                    pairs = zip(cell.ratios, differences, strict=True)
+                    listed[side] += [(cell.place, ratio, gain) for ratio, gain in pairs]
+        compared += [Comparison(method, side, listed[side]) for side in SIDES]
+    return compared
+
+
+def tables(found: Sequence[Cell], ours: str) -> list[TextTable]:
+    """The comparison, both halves of Table 3 for each network, and what else was measured."""
+    gnns = list(dict.fromkeys(cell.gnn for cell in found))
+    # Our row, and the same with more work for each graph, where there is one.
+    rows = [name for name in (ours, f"{ours}-refined") if any(c.method == name for c in found)]
+    compared = {name: comparisons(found, name) for name in rows}
+    return [
+        *(comparison_table(compared[name], name) for name in rows),
+        *(fidelity_table(found, gnn, side) for gnn in gnns for side in SIDES),
+        *(other_judges_table(found, gnn) for gnn in gnns),
+        network_table(found),
+        *(losses_table(compared[name], name) for name in rows),
+    ]
+
+
+def fidelity_table(found: Sequence[Cell], gnn: str, side: Side, ratio: float = MIDDLE) -> TextTable:
+    """One fidelity of each method on each property, the paper's number beside it."""
+    better = "higher" if side == "plus" else "lower"
+    title = (
+        f"{SIGNS[side]} (against the label) of {gnn} at keep_ratio {ratio:g}, {better} is better; "
+        "in brackets the paper's"
+    )
+
+    def text(cell: Cell) -> str:
+        if not cell.records:
+            return "..."
+        number = f"{cell.fidelity(side, _place(cell, ratio)):.3f}"
+        published = cell.published(side)
+        shown = number if published is None else f"{number} ({published:.3f})"
+        return shown + _partial(cell)
+
+    return _by_property(title, [cell for cell in found if cell.gnn == gnn], text)
+
+
+def compact_table(found: Sequence[Cell], ratio: float = MIDDLE) -> TextTable:
+    """Both fidelities on every network, for the README."""
+    places = list(dict.fromkeys(cell.place for cell in found))
+    rows: dict[str, list[str]] = {}
+    for cell in found:
+        at = _place(cell, ratio) if cell.records else 0
+        pair = [f"{cell.fidelity(side, at):.2f}" for side in SIDES] if cell.records else ["..."]
+        rows.setdefault(cell.method, []).append(" / ".join(pair))
+    headers = ("method", *(f"{target} {gnn.removeprefix('gcn-')}" for target, gnn in places))
+    title = f"Fidelity+ / Fidelity- at keep_ratio {ratio:g}"
+    return TextTable(title, headers, [(name, *texts) for name, texts in rows.items()])
+
+
+def comparison_table(compared: Sequence[Comparison], ours: str) -> TextTable:
+    """Wins, ties and losses of our row over all networks and shares, and the mean gains."""
+    rows: dict[str, list[str]] = {}
+    for one in compared:
+        counts = one.verdicts
+        mean = float(np.mean([gain.mean for _, _, gain in one.gains])) if one.gains else nan
+        told = f"{counts['win']} / {counts['tie']} / {counts['loss']}"
+        rows.setdefault(one.method, []).extend([told, f"{mean:+.3f}"] if one.gains else ["", ""])
+    title = (
+        f"{ours} against every other row: better / tie / worse over networks and shares, paired "
+        "over molecules, bootstrap 95 % intervals; and the mean gain"
+    )
+    headers = ("against", "Fidelity+", "gain", "Fidelity-", "gain")
+    return TextTable(title, headers, [(name, *texts) for name, texts in rows.items()])
+
+
+def losses_table(compared: Sequence[Comparison], ours: str) -> TextTable:
+    """Every place at which another row is better beyond the interval."""
+    rows: list[tuple[str, ...]] = [
+        (one.method, SIGNS[one.side], *place, f"{ratio:g}", str(gain))
+        for one in compared
+        for place, ratio, gain in one.gains
+        if gain.verdict == "loss"
+    ]
+    headers = ("row", "measure", "property", "network", "keep_ratio", f"gain of {ours}")
+    return TextTable(f"Where another row is better than {ours} beyond the interval", headers, rows)
+
+
+def other_judges_table(found: Sequence[Cell], gnn: str) -> TextTable:
+    """What else is known of the explanations at half size, averaged over properties."""
+    title = (
+        f"Explanations of {gnn} at keep_ratio {MIDDLE:g}, means over properties: judged by another "
+        "network, with features that follow the cut, robust fidelity, the share of complements "
+        "predicted as the other class, time"
+    )
+    headers = (
+        *("method", "judge +", "judge -", "capped +", "capped -", "robust +", "robust -"),
+        *("flipped", "characterisation", "ms a molecule", "s to fit", "stability"),
+    )
+    own = [cell for cell in found if cell.gnn == gnn]
+    rows = []
+    for method in dict.fromkeys(cell.method for cell in own):
+        chosen = [cell for cell in own if cell.method == method and cell.records]
+        if chosen:
+            rows.append((method, *(_text(value, form) for value, form in _judged(chosen))))
+    return TextTable(title, headers, rows)
+
+
+def _judged(chosen: Sequence[Cell]) -> Iterator[tuple[float, str]]:
+    def mean(read: Callable[[Cell], float]) -> float:
+        return float(np.mean([read(cell) for cell in chosen]))
+
+    for judged in ("judge", "capped"):
+        for side in SIDES:
+            values = [cell.fidelity(side, _place(cell, MIDDLE), judged) for cell in chosen]
+            yield float(np.mean(values)), ".3f"
+    for name in SIDES:
+        values = [result["robust"][name] for cell in chosen for result in cell.results]
+        yield float(np.mean(values)), ".3f"
+    yield mean(lambda c: c.mean(lambda r: r["plus_agreement"][_place(c, MIDDLE)])), ".0%"
+    yield mean(_characterisation), ".3f"
+    yield mean(lambda c: 1e3 * _seconds(c, "per_graph")), ".2f"
+    yield mean(lambda c: _seconds(c, "fit")), ".1f"
+    stable = [
+        result["stability"]["jaccard"]
+        for c in chosen
+        for result in c.results
+        if result["stability"]
+    ]
+    yield float(np.mean(stable)) if stable else nan, ".2f"
+
+
+def _characterisation(cell: Cell) -> float:
+    """The harmonic mean of Fidelity+ and 1 - Fidelity-, by agreement, which lies in [0, 1]."""
+    at = _place(cell, MIDDLE)
+    plus = cell.mean(lambda r: r["plus_agreement"][at])
+    rest = 1 - cell.mean(lambda r: r["minus_agreement"][at])
+    return 2 * plus * rest / (plus + rest) if plus > 0 and rest > 0 else 0.0
+
+
+def _seconds(cell: Cell, name: str) -> float:
+    return float(np.mean([record["seconds"][name] for record in cell.records.values()]))
+
+
+def network_table(found: Sequence[Cell]) -> TextTable:
+    """How good the explained networks are, and what needs no structure to be told."""
+    rows: dict[tuple[str, str], tuple[str, ...]] = {}
+    for cell in found:
+        if cell.records and cell.place not in rows:
+            accuracy = cell.mean(lambda r: r["model_test_accuracy"])
+            composition = cell.mean(lambda r: r["composition_accuracy"])
+            ceiling = 2 * cell.mean(lambda r: r["accuracy"]) - 1
+            numbers = (f"{accuracy:.3f}", f"{composition:.3f}", f"{ceiling:.3f}")
+            rows[cell.place] = (*cell.place, *numbers)
+    title = "The networks: accuracy, that of composition alone, and the ceiling of Fidelity+"
+    headers = ("property", "network", "accuracy", "composition alone", "ceiling")
+    return TextTable(title, headers, list(rows.values()))
+
+
+def curve_tables(found: Sequence[Cell]) -> list[TextTable]:
+    """The numbers of Figure 4: each fidelity against the share that is kept."""
+    drawn = []
+    for target, gnn in dict.fromkeys(cell.place for cell in found if cell.records):
+        own = [cell for cell in found if cell.place == (target, gnn) and cell.records]
+        ratios = tuple(f"{ratio:g}" for ratio in own[0].ratios)
+        for side in SIDES:
+            rows = [
+                (c.method, *(f"{c.fidelity(side, at):.3f}" for at in range(len(ratios))))
+                for c in own
+            ]
+            title = f"{SIGNS[side]} of {gnn} on {target} against the share that is kept"
+            drawn.append(TextTable(title, ("method", *ratios), rows))
+    return drawn
+
+
+def figure(found: Sequence[Cell]) -> str:
+    """Figure 4: both fidelities against the share that is kept, a panel for each network."""
+    places = list(dict.fromkeys(cell.place for cell in found if cell.records))
+    if not places:
+        return ""
+    targets = list(dict.fromkeys(target for target, _ in places))
+    rows = [(gnn, side) for gnn in dict.fromkeys(gnn for _, gnn in places) for side in SIDES]
+    size = (2.6 * len(targets) + 0.6, 2.1 * len(rows) + 0.7)
+    drawing, axes = new_figure(len(rows), len(targets), size)
+    lines: dict[str, Any] = {}
+    for row, (gnn, side) in enumerate(rows):
+        for column, target in enumerate(targets):
+            panel = axes[row, column]
+            for cell in found:
+                if cell.place == (target, gnn) and cell.records:
+                    color, dash = STYLE.get(cell.method, ("#444444", "-"))
+                    values = [cell.fidelity(side, at) for at in range(len(cell.ratios))]
+                    width = 2.2 if cell.method == "vgib" else 1.1
+                    (lines[cell.method],) = panel.plot(
+                        cell.ratios, values, color=color, ls=dash, lw=width, label=cell.method
+                    )
+            panel.set_title(f"{target.upper()}, {gnn}", fontsize=8)
+            if column == 0:
+                panel.set_ylabel(f"{SIGNS[side]} {'↑' if side == 'plus' else '↓'}")
+            if row == len(rows) - 1:
+                panel.set_xlabel("share of the atoms kept")
+    drawing.legend(
+        list(lines.values()), list(lines), loc="outside lower center", ncols=7, frameon=False
+    )
+    return svg(drawing)
+
+
+def long_table(found: Sequence[Cell]) -> TextTable:
+    """One row for each cell and share with its numbers, for other programs."""
+    headers = (
+        *("property", "network", "method", "keep_ratio", "seeds", "fidelity_plus"),
+        *("fidelity_minus", "plus_agreement", "minus_agreement", "plus_probability"),
+        *("minus_probability", "judge_plus", "judge_minus", "capped_plus", "capped_minus"),
+    )
+    rows = []
+    for cell in found:
+        for at, ratio in enumerate(cell.ratios):
+            numbers = [
+                *(cell.fidelity(side, at) for side in SIDES),
+                *(
+                    float(np.mean([result[f"{side}_{name}"][at] for result in cell.results]))
+                    for name in ("agreement", "probability")
+                    for side in SIDES
+                ),
+                *(cell.fidelity(side, at, name) for name in ("judge", "capped") for side in SIDES),
+            ]
+            shown = [f"{number:.5g}" for number in numbers]
+            head = (cell.target, cell.gnn, cell.method, f"{ratio:g}", str(len(cell.records)))
+            rows.append((*head, *shown))
+    return TextTable("cells", headers, rows)
+
+
+def summary(found: Sequence[Cell], ours: str) -> list[dict[str, Any]]:
+    """Our row against every other, for machines."""
+    return [
+        {
+            "against": one.method,
+            "measure": SIGNS[one.side],
+            "win": one.verdicts["win"],
+            "tie": one.verdicts["tie"],
+            "loss": one.verdicts["loss"],
+            "gain": plain(float(np.mean([g.mean for _, _, g in one.gains]))) if one.gains else None,
+        }
+        for one in comparisons(found, ours)
+    ]
+
+
+def _by_property(title: str, found: Sequence[Cell], text: Callable[[Cell], str]) -> TextTable:
+    """Methods down, properties across."""
+    targets = list(dict.fromkeys(cell.target for cell in found))
+    rows: dict[str, dict[str, str]] = {}
+    for cell in found:
+        rows.setdefault(cell.method, {})[cell.target] = text(cell)
+    filled = [
+        (name, *(texts.get(target, "") for target in targets)) for name, texts in rows.items()
+    ]
+    return TextTable(title, ("method", *targets), filled)
+
+
+def _place(cell: Cell, ratio: float) -> int:
+    return int(np.argmin([abs(own - ratio) for own in cell.ratios]))
+
+
+def _partial(cell: Cell) -> str:
+    return "" if len(cell.records) == cell.seeds else f" [{len(cell.records)}/{cell.seeds}]"
+
+
+def _text(value: float, form: str) -> str:
+    return "" if np.isnan(value) else format(value, form)

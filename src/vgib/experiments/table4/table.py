@@ -1,0 +1,526 @@
+"""Table 4 from its records: each bottleneck against the plain backbone, over the same folds."""
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from math import nan
+from typing import Any, Literal
+
+import numpy as np
+
+from vgib.experiments.engine import paper
+from vgib.experiments.engine.jobs import ClassificationJob
+from vgib.experiments.engine.recipe import Recipe
+from vgib.experiments.engine.records import Record, Records
+from vgib.experiments.engine.statistics import (
+    Difference,
+    Folds,
+    average_ranks,
+    combined_interval,
+    corrected_interval,
+    plain,
+    spread,
+)
+from vgib.experiments.engine.tables import TextTable
+
+Place = tuple[str, str, str]
+"""Dataset, readout, encoder: where bottlenecks are compared."""
+
+Part = Literal["val", "test"]
+"""The folds that are looked at."""
+
+Results = dict[int, dict[str, Any]]
+"""What the folds of a cell gave, by their numbers."""
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One bottleneck at one place: its folds, and how it compares with the control.
+
+    Attributes:
+        place: Dataset, readout, encoder.
+        bottleneck: The row of the table.
+        folds: Number of folds that the recipe asks for.
+        results: The recorded results by fold.
+        seconds: The processor's seconds of each recorded fold, from loading to trained.
+        difference: Paired accuracy less that of the control, over the folds that both have.
+        published: The paper's mean and spread, where it has this cell.
+    """
+
+    place: Place
+    bottleneck: str
+    folds: int
+    results: Results
+    seconds: tuple[float, ...]
+    difference: Difference | None
+    published: tuple[float, float] | None
+
+    @property
+    def accuracies(self) -> list[float]:
+        """Of the recorded folds, in order."""
+        return [self.results[fold]["test_accuracy"] for fold in sorted(self.results)]
+
+    @property
+    def is_full(self) -> bool:
+        """Whether all folds are recorded."""
+        return len(self.results) == self.folds
+
+    @property
+    def mean(self) -> float:
+        """The mean accuracy."""
+        return float(np.mean(self.accuracies)) if self.results else nan
+
+    @property
+    def kept_share(self) -> float:
+        """The mean share of nodes kept on test graphs."""
+        shares = [result["test_kept_share"] for result in self.results.values()]
+        return float(np.mean(shares)) if shares else nan
+
+    @property
+    def collapsed(self) -> dict[str, int]:
+        """In how many folds the gate kept all, and none."""
+        count = Counter(result["collapse"] for result in self.results.values())
+        return {"all": count["all"], "none": count["none"]}
+
+    def text(self) -> str:
+        """``0.766 ± 0.07 (0.76)``: ours, its spread, the paper's; ``...`` when there is none."""
+        if not self.results:
+            return "..."
+        ours = f"{self.mean:.3f} ± {spread(self.accuracies):.2f}"
+        if not self.is_full:
+            ours += f" [{len(self.results)}/{self.folds}]"
+        return ours if self.published is None else f"{ours} ({self.published[0]:.2f})"
+
+
+def cells(made: Recipe, records: Records) -> list[Cell]:
+    """Every cell of the recipe, in its order, with what is recorded of it."""
+    done = records.by_key()
+    found: dict[tuple[Place, str], dict[int, Record]] = {}
+    jobs = [job for job in made.jobs() if isinstance(job, ClassificationJob)]
+    for job in jobs:
+        place = (job.dataset, job.readout, job.encoder)
+        folds = found.setdefault((place, job.bottleneck), {})
+        if (record := done.get(job.key())) is not None:
+            folds[job.fold] = record
+    wanted = len({job.fold for job in jobs})
+    numbers = paper.numbers(made.name)
+    return [
+        _cell(place, name, wanted, recorded, found.get((place, str(made.control)), {}), numbers)
+        for (place, name), recorded in found.items()
+    ]
+
+
+def _cell(
+    place: Place,
+    name: str,
+    folds: int,
+    recorded: dict[int, Record],
+    control: dict[int, Record],
+    numbers: dict[str, Any],
+) -> Cell:
+    dataset, readout, encoder = place
+    results = {fold: record["result"] for fold, record in sorted(recorded.items())}
+    against = {fold: record["result"] for fold, record in control.items()}
+    return Cell(
+        place=place,
+        bottleneck=name,
+        folds=folds,
+        results=results,
+        seconds=tuple(record["seconds"]["cpu"] for record in recorded.values()),
+        difference=None if recorded is control else paired(results, against),
+        published=paper.value(numbers, readout, encoder, name, dataset),
+    )
+
+
+def paired(results: Results, against: Results) -> Difference | None:
+    """The gain over the folds that both have."""
+    both = sorted(results.keys() & against.keys())
+    if not both:
+        return None
+    gains = [results[f]["test_accuracy"] - against[f]["test_accuracy"] for f in both]
+    return corrected_interval(gains, graphs_ratio(results[f] for f in both))
+
+
+def seen_as(found: Sequence[Cell], control: str, view: Callable[[Results], Results]) -> list[Cell]:
+    """The cells with other results, compared with the control's; those that have none are empty."""
+    against = {cell.place: view(cell.results) for cell in found if cell.bottleneck == control}
+    seen = []
+    for cell in found:
+        results = view(cell.results)
+        difference = cell.difference and paired(results, against[cell.place])
+        seen.append(replace(cell, results=results, difference=difference))
+    return seen
+
+
+def predicting_from(view: str) -> Callable[[Results], Results]:
+    """What the same trainings reach when they predict from another view of the graph."""
+
+    def read(results: Results) -> Results:
+        # What has no gate has one view, the whole graph.
+        return {
+            fold: result | result["views"].get(view, {})
+            for fold, result in results.items()
+            if view in result["views"] or not result["views"]
+        }
+
+    return read
+
+
+def graphs_ratio(results: Iterable[dict[str, Any]], part: Part = "test") -> float:
+    """Test (or validation) graphs for each training graph, over folds."""
+    found = list(results)
+    tests = sum(int(result[f"{part}_graphs"]) for result in found)
+    return tests / sum(int(result["train_graphs"]) for result in found)
+
+
+@dataclass(frozen=True)
+class Summary:
+    """One bottleneck over all the places where it and the control have all their folds.
+
+    Attributes:
+        bottleneck: The row of the table.
+        places: At how many places it can be compared.
+        gain: The mean paired gain over those places, each with the weight of one.
+        wins: Places where it is better at the 5 % level.
+        ties: Places where the interval holds zero.
+        losses: Places where it is worse at the 5 % level.
+        rank: Its average rank, over the places where every bottleneck has all folds.
+        ranked: How many those are.
+        kept_share: The mean share of nodes kept.
+        collapsed: The share of folds in which the gate keeps all or none.
+        published_gain: The paper's gain over the same places, where it has both numbers.
+    """
+
+    bottleneck: str
+    places: int
+    gain: Difference | None
+    wins: int
+    ties: int
+    losses: int
+    rank: float | None
+    ranked: int
+    kept_share: float
+    collapsed: float
+    published_gain: float | None
+
+    @property
+    def verdicts(self) -> str:
+        """``wins / ties / losses``."""
+        return f"{self.wins} / {self.ties} / {self.losses}"
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain values."""
+        gain = self.gain and {k: plain(v) for k, v in vars(self.gain).items()}
+        rest = {"kept_share": plain(self.kept_share), "collapsed": plain(self.collapsed)}
+        return vars(self) | {"gain": gain} | rest
+
+
+def summaries(found: Sequence[Cell], control: str) -> list[Summary]:
+    """One summary for each bottleneck, in the order of the table."""
+    full = {(cell.place, cell.bottleneck): cell for cell in found if cell.is_full}
+    names = list(dict.fromkeys(cell.bottleneck for cell in found))
+    places = list(dict.fromkeys(cell.place for cell in found))
+    ranked = [place for place in places if all((place, name) in full for name in names)]
+    ranks = average_ranks([[full[place, name].mean for name in names] for place in ranked])
+    result = []
+    for number, name in enumerate(names):
+        pairs = [
+            (full[place, name], full[place, control])
+            for place in places
+            if (place, name) in full and (place, control) in full
+        ]
+        rank = ranks[number] if ranks else None
+        folds = (
+            (cell.place, fold, own["test_accuracy"], usual.results[fold])
+            for cell, usual in pairs
+            for fold, own in cell.results.items()
+        )
+        gain = None if name == control or not pairs else mean_gain(folds)
+        result.append(_summary(name, pairs, gain, rank, len(ranked)))
+    return result
+
+
+def mean_gain(
+    trainings: Iterable[tuple[Place, int, float, dict[str, Any]]], part: Part = "test"
+) -> Difference:
+    """The mean gain over trainings: place, fold, accuracy, the control's result there.
+
+    Places of a dataset share their folds and are averaged fold by fold; datasets have nothing in
+    common.
+    """
+    gains: dict[str, dict[int, list[float]]] = {}
+    controls: dict[str, list[dict[str, Any]]] = {}
+    for (dataset, _, _), fold, accuracy, control in trainings:
+        by_fold = gains.setdefault(dataset, {})
+        by_fold.setdefault(fold, []).append(accuracy - control[f"{part}_accuracy"])
+        controls.setdefault(dataset, []).append(control)
+    count = sum(map(len, controls.values()))
+    return combined_interval(
+        [
+            Folds(
+                [np.mean(fold) for fold in by_fold.values()],
+                graphs_ratio(controls[dataset], part),
+                len(controls[dataset]) / count,
+            )
+            for dataset, by_fold in gains.items()
+        ]
+    )
+
+
+def _summary(
+    name: str,
+    pairs: Sequence[tuple[Cell, Cell]],
+    gain: Difference | None,
+    rank: float | None,
+    ranked: int,
+) -> Summary:
+    own = [cell for cell, _ in pairs]
+    verdicts = Counter(cell.difference.verdict for cell in own if cell.difference)
+    folds = [result for cell in own for result in cell.results.values()]
+    published = [c.published[0] - p.published[0] for c, p in pairs if c.published and p.published]
+    return Summary(
+        bottleneck=name,
+        places=len(pairs),
+        gain=gain,
+        wins=verdicts["win"],
+        ties=verdicts["tie"],
+        losses=verdicts["loss"],
+        rank=rank,
+        ranked=ranked,
+        kept_share=float(np.mean([c.kept_share for c in own])) if own else nan,
+        collapsed=float(np.mean([r["collapse"] is not None for r in folds])) if folds else nan,
+        published_gain=float(np.mean(published)) if published and gain is not None else None,
+    )
+
+
+def tables(made: Recipe, records: Records) -> list[TextTable]:
+    """The summary, the gains, the halves of Table 4, paired differences, kept shares and hours."""
+    found = cells(made, records)
+    control = str(made.control)
+    return [
+        summary_table(summaries(found, control), control),
+        gains_table(found, control),
+        view_gains_table(found, control),
+        *(accuracy_table(found, readout) for readout in made.grid["readout"]),
+        *(difference_table(found, readout, control) for readout in made.grid["readout"]),
+        *(kept_table(found, readout, control) for readout in made.grid["readout"]),
+        hours_table(found),
+    ]
+
+
+def accuracy_table(found: Sequence[Cell], readout: str) -> TextTable:
+    """One half of Table 4."""
+    title = f"Accuracy, {readout} readout: mean ± spread over folds (the paper's mean)"
+    return _by_dataset(title, found, readout, Cell.text)
+
+
+def difference_table(found: Sequence[Cell], readout: str, control: str) -> TextTable:
+    """Paired differences to the control."""
+    title = f"Accuracy less that of {control}, {readout} readout: paired, corrected 95 % interval"
+    others = [cell for cell in found if cell.bottleneck != control]
+    return _by_dataset(title, others, readout, _difference_text)
+
+
+def kept_table(found: Sequence[Cell], readout: str, control: str) -> TextTable:
+    """Kept shares and collapses."""
+    title = f"Share of nodes kept on test graphs, {readout} readout (folds that keep all, none)"
+    others = [cell for cell in found if cell.bottleneck != control]
+    return _by_dataset(title, others, readout, _kept_text)
+
+
+def _datasets(found: Sequence[Cell]) -> list[str]:
+    """The columns of most tables."""
+    return list(dict.fromkeys(cell.place[0] for cell in found))
+
+
+def _difference_text(cell: Cell) -> str:
+    gap = cell.difference
+    return "..." if gap is None or gap.n < cell.folds else str(gap)
+
+
+def _kept_text(cell: Cell) -> str:
+    if not cell.results:
+        return "..."
+    kept = f"{cell.kept_share:.2f} ({cell.collapsed['all']}, {cell.collapsed['none']})"
+    return kept if cell.is_full else f"{kept} [{len(cell.results)}/{cell.folds}]"
+
+
+def _by_dataset(title: str, found: Sequence[Cell], readout: str, text: Any) -> TextTable:
+    """Encoders and bottlenecks down, datasets across."""
+    datasets = _datasets(found)
+    rows: dict[tuple[str, str], dict[str, str]] = {}
+    for cell in found:
+        dataset, pooled, encoder = cell.place
+        if pooled == readout:
+            rows.setdefault((encoder, cell.bottleneck), {})[dataset] = text(cell)
+    filled = [(*row, *(texts.get(name, "") for name in datasets)) for row, texts in rows.items()]
+    return TextTable(title, ("encoder", "bottleneck", *datasets), filled)
+
+
+def summary_table(found: Sequence[Summary], control: str) -> TextTable:
+    """One row for each bottleneck."""
+    headers = (
+        "bottleneck",
+        "cells",
+        "gain",
+        "the paper's gain",
+        "better / tie / worse",
+        f"rank in {found[0].ranked} cells",
+        "kept",
+        "collapsed folds",
+    )
+    rows: list[tuple[str, ...]] = [
+        (
+            summary.bottleneck,
+            str(summary.places),
+            "" if summary.gain is None else str(summary.gain),
+            "" if summary.published_gain is None else f"{summary.published_gain:+.3f}",
+            "" if summary.gain is None else summary.verdicts,
+            "" if summary.rank is None else f"{summary.rank:.2f}",
+            f"{summary.kept_share:.2f}" if summary.places else "",
+            f"{summary.collapsed:.0%}" if summary.places and summary.gain is not None else "",
+        )
+        for summary in found
+    ]
+    title = f"Each bottleneck against {control}, over all cells whose folds are complete"
+    return TextTable(title, headers, rows)
+
+
+def gains_table(found: Sequence[Cell], control: str) -> TextTable:
+    """The gain of each bottleneck on each dataset, over the cells whose folds are complete."""
+    datasets = _datasets(found)
+    gains = {
+        (summary.bottleneck, dataset): "..." if summary.gain is None else str(summary.gain)
+        for dataset in datasets
+        for summary in summaries([cell for cell in found if cell.place[0] == dataset], control)
+    }
+    names = dict.fromkeys(cell.bottleneck for cell in found if cell.bottleneck != control)
+    rows = [(name, *(gains.get((name, dataset), "...") for dataset in datasets)) for name in names]
+    title = f"The gain over {control} on each dataset, mean over encoders and readouts"
+    return TextTable(title, ("bottleneck", *datasets), rows)
+
+
+def view_gains_table(found: Sequence[Cell], control: str) -> TextTable:
+    """The gain of the same trainings by what they predict from at test time."""
+    views = dict.fromkeys(v for c in found for r in c.results.values() for v in r["views"])
+    gains = {
+        (summary.bottleneck, view): summary
+        for view in views
+        for summary in summaries(seen_as(found, control, predicting_from(view)), control)
+    }
+    scored = [cell for cell in found if any(r["views"] for r in cell.results.values())]
+    rows: list[tuple[str, ...]] = [
+        (name, view, str(one.places), str(one.gain), one.verdicts, f"{one.kept_share:.2f}")
+        for name in dict.fromkeys(cell.bottleneck for cell in scored)
+        for view in views
+        if (one := gains[name, view]).gain is not None
+    ]
+    headers = ("bottleneck", "predicts from", "cells", "gain", "better / tie / worse", "kept")
+    return TextTable(f"The gain over {control} by what is pooled at test time", headers, rows)
+
+
+def unseen_table(found: Sequence[Cell], control: str, judges: Sequence[int]) -> TextTable:
+    """The gains without the folds that judged when a setting was chosen."""
+
+    def unseen(results: Results) -> Results:
+        return {fold: result for fold, result in results.items() if fold not in judges}
+
+    rest = [
+        replace(cell, folds=cell.folds - len(judges)) for cell in seen_as(found, control, unseen)
+    ]
+    rows: list[tuple[str, ...]] = [
+        (one.bottleneck, str(one.places), str(one.gain), one.verdicts)
+        for one in summaries(rest, control)
+        if one.gain is not None
+    ]
+    title = f"The gain over {control} without folds {', '.join(map(str, judges))}"
+    return TextTable(title, ("bottleneck", "cells", "gain", "better / tie / worse"), rows)
+
+
+def views_table(
+    found: Sequence[Cell],
+    control: str,
+    part: Part,
+    by: Literal["dataset", "encoder"] = "dataset",
+) -> TextTable:
+    """What each bottleneck reaches by what it predicts from, on the folds that judge or validate.
+
+    A mean over all places and folds that every row has, so that rows can be compared, and the mean
+    of each dataset (or encoder) where there are several; a bottleneck without any record has no
+    row.
+    """
+    names = list(dict.fromkeys(cell.bottleneck for cell in found if cell.results))
+    by_name = {
+        name: {
+            (c.place, fold): c.results[fold]
+            for c in found
+            if c.bottleneck == name
+            for fold in c.results
+        }
+        for name in names
+    }
+    shared = sorted(set.intersection(*map(set, by_name.values()))) if by_name else []
+    group_of = np.array([place[0 if by == "dataset" else 2] for place, _ in shared])
+    groups = list(dict.fromkeys(group_of.tolist()))
+    apart = groups if len(groups) > 1 else []
+    usual = [by_name[control][where] for where in shared] if control in by_name else []
+    rows: list[tuple[str, ...]] = []
+    for name in names:
+        results = [by_name[name][where] for where in shared]
+        views = {
+            view: [result["views"].get(view) for result in results]
+            for view in (results[0]["views"] if results else {})
+        }
+        for view, judged in (views or {"": results}).items():
+            if judged and all(judged):
+                accuracy = np.array([each[f"{part}_accuracy"] for each in judged])
+                means = [accuracy[group_of == group].mean() for group in apart]
+                kept = np.mean([each[f"{part}_kept_share"] for each in judged])
+                numbers = [f"{mean:.3f}" for mean in (*means, accuracy.mean())]
+                gain = ""
+                if usual and name != control:
+                    folds = zip(*zip(*shared, strict=True), accuracy, usual, strict=True)
+                    gain = str(mean_gain(folds, part))
+                rows.append((name, view, *numbers, gain, f"{kept:.2f}"))
+    title = f"Accuracy and kept share, mean over {len(shared)} trainings"
+    headers = ("bottleneck", "predicts from", *apart, "accuracy", f"less {control}", "kept")
+    return TextTable(title, headers, rows)
+
+
+def hours_table(found: Sequence[Cell]) -> TextTable:
+    """The processor's hours of all recorded folds, by bottleneck and dataset."""
+    datasets = _datasets(found)
+    hours: dict[str, dict[str, float]] = {}
+    for cell in found:
+        of_row = hours.setdefault(cell.bottleneck, dict.fromkeys(datasets, 0.0))
+        of_row[cell.place[0]] += sum(cell.seconds) / 3600
+    rows = [
+        (name, *(f"{each:.2f}" for each in (*of_row.values(), sum(of_row.values()))))
+        for name, of_row in hours.items()
+    ]
+    title = "Processor hours of what is recorded, from loading to trained"
+    return TextTable(title, ("bottleneck", *datasets, "all"), rows)
+
+
+def long_table(found: Sequence[Cell]) -> TextTable:
+    """One row for each cell with all its numbers, for other programs."""
+    headers = (
+        *("dataset", "readout", "encoder", "bottleneck", "folds", "accuracy", "spread"),
+        *("paper_accuracy", "paper_spread", "difference", "low", "high", "kept_share"),
+        *("folds_all_kept", "folds_none_kept", "cpu_seconds_per_fold"),
+    )
+    return TextTable("cells", headers, [_long_row(cell) for cell in found if cell.results])
+
+
+def _long_row(cell: Cell) -> tuple[str, ...]:
+    gap, seen = cell.difference, cell.published
+    numbers = (
+        *(cell.mean, spread(cell.accuracies)),
+        *(seen if seen is not None else (nan, nan)),
+        *((gap.mean, gap.low, gap.high) if gap is not None else (nan, nan, nan)),
+        cell.kept_share,
+    )
+    shown = ["" if plain(number) is None else f"{number:.5g}" for number in numbers]
+    collapsed = (str(cell.collapsed["all"]), str(cell.collapsed["none"]))
+    seconds = f"{np.mean(cell.seconds):.2f}"
+    return (*cell.place, cell.bottleneck, str(len(cell.results)), *shown, *collapsed, seconds)

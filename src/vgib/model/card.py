@@ -1,0 +1,189 @@
+"""A saved model: a folder with its weights and one JSON page that says what it is."""
+
+import hashlib
+import json
+import platform
+from copy import deepcopy
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from safetensors import SafetensorError
+from safetensors.torch import load_file
+from torch import nn
+
+from vgib.chem.vocabulary import vocabulary
+from vgib.config import Architecture
+from vgib.data.files import write_safetensors, write_text
+from vgib.errors import FileFormatError, InputError
+from vgib.nn.bottleneck import Bottleneck
+from vgib.nn.net import SubgraphNet, build
+
+CARD_VERSION = 1
+CARD_FILE = "card.json"
+WEIGHTS_FILE = "model.safetensors"
+CUSTOM = "custom:"
+FORMER_NAMES = {"licence": "license", "normalise": "normalize"}
+"""How some fields of a card were spelled before version 0.3."""
+
+
+class Card(BaseModel):
+    """Everything needed to rebuild a model, and to judge it."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    card_version: int = CARD_VERSION
+    summary: str = ""
+    unit: str = Field(default="", description="Of the predicted value, where it has one.")
+    license: str = "MIT"
+    task: Literal["regression", "classification"]
+    outputs: int
+    classes: list[int] | None = None
+    encoder: str
+    bottleneck: str
+    bottleneck_options: dict[str, Any]
+    architecture: dict[str, Any]
+    training: dict[str, Any]
+    preset: str
+    features: str | None = Field(description="Atom vocabulary, or null for graphs of other kinds.")
+    features_version: int | None = None
+    cardinalities: list[int] | None
+    in_channels: int
+    data: dict[str, Any] = Field(default_factory=dict, description="Hash, size and split.")
+    metrics: dict[str, Any] = Field(default_factory=dict, description="Quality, with controls.")
+    headline: str = Field(default="", description="The name of the metric to look at first.")
+    keep_ratio: float | None = Field(
+        default=None, description="The share to keep when none is asked for; null: score >= 0.5."
+    )
+    rule: str | None = Field(
+        default=None, description="The selection rule when none is asked for; null: the usual one."
+    )
+    weights_sha256: str = ""
+    versions: dict[str, str] = Field(default_factory=dict)
+
+    def selection(self, keep_ratio: Any, rule: Any) -> tuple[Any, Any]:
+        """The share and the rule that are asked for, each else the model's own."""
+        return self.keep_ratio if keep_ratio is None else keep_ratio, rule or self.rule
+
+    def write(self, folder: Path) -> None:
+        """Writes the page into the model's folder."""
+        write_text(folder / CARD_FILE, self.model_dump_json(indent=1) + "\n")
+
+    @classmethod
+    def read(cls, folder: Path) -> "Card":
+        """Reads it back; a page that is missing, broken or too new is refused with a reason."""
+        path = folder / CARD_FILE
+        if not folder.is_dir():
+            raise InputError(f"there is no model folder {str(folder)!r}")
+        if not path.is_file():
+            raise FileFormatError(
+                f"{str(folder)!r} is not a model folder: it has no {CARD_FILE}; expected what "
+                "SubgraphRecognizer.save writes"
+            )
+        try:
+            content = json.loads(path.read_text(encoding="utf-8"))
+        except (ValueError, OSError) as error:  # both JSON's and Unicode's are ValueErrors
+            raise FileFormatError(
+                f"{str(path)!r} is not JSON ({error}); save the model again"
+            ) from None
+        came = content.get("card_version", 0) if isinstance(content, dict) else 0
+        if isinstance(came, int) and came > CARD_VERSION:
+            raise FileFormatError(
+                f"{str(path)!r} was written by a newer vgib (card version {came}, this one reads "
+                f"up to {CARD_VERSION}); upgrade vgib"
+            )
+        try:
+            return cls.model_validate(_as_named_now(content))
+        except ValidationError as error:
+            first = error.errors()[0]
+            where = ".".join(map(str, first["loc"])) or "the page"
+            raise FileFormatError(
+                f"{str(path)!r}: {where}: {first['msg'].lower()}; save the model again"
+            ) from None
+
+
+def _as_named_now(content: Any) -> Any:
+    """A card's fields, and those of its settings, under their present names."""
+    if not isinstance(content, dict):
+        return content
+    return {FORMER_NAMES.get(name, name): _as_named_now(value) for name, value in content.items()}
+
+
+def versions() -> dict[str, str]:
+    """The versions that a result depends on."""
+    names = ("vgib", "torch", "torch_geometric", "rdkit", "numpy")
+    return {"python": platform.python_version()} | {name: version(name) for name in names}
+
+
+def part_name(part: Any) -> str:
+    """A registered name, or one that says that the user must bring the part."""
+    if isinstance(part, str):
+        return part
+    return CUSTOM + str(getattr(part, "__name__", type(part).__name__))
+
+
+def save_model(folder: Path, net: SubgraphNet, card: Card) -> None:
+    """Writes the weights, then the page with their checksum."""
+    weights = {
+        # Cloned, since the parts that a user brings may share tensors, which the format refuses.
+        name: tensor.detach().cpu().clone()
+        for name, tensor in net.state_dict().items()
+    }
+    write_safetensors(folder / WEIGHTS_FILE, weights, {"format": "vgib-model"})
+    card.weights_sha256 = _sha256(folder / WEIGHTS_FILE)
+    card.write(folder)
+
+
+def load_model(
+    folder: Path,
+    encoder: nn.Module | None = None,
+    bottleneck: type[Bottleneck] | Bottleneck | None = None,
+) -> tuple[SubgraphNet, Card]:
+    """Reads both and builds the network; parts that the user brought must be brought again."""
+    card = Card.read(folder)
+    for part, given in (("encoder", encoder), ("bottleneck", bottleneck)):
+        name: str = getattr(card, part)
+        if name.startswith(CUSTOM) and given is None:
+            raise InputError(
+                f"{str(folder)!r} was trained with your own {part} {name.removeprefix(CUSTOM)}; "
+                f"pass {part}="
+            )
+    if card.features is not None:
+        _check_features(folder, card.features, card.features_version)
+    net = build(
+        encoder=card.encoder if encoder is None else deepcopy(encoder),
+        bottleneck=card.bottleneck if bottleneck is None else deepcopy(bottleneck),
+        cardinalities=tuple(card.cardinalities) if card.cardinalities else None,
+        in_channels=card.in_channels,
+        task=card.task,
+        outputs=card.outputs,
+        architecture=Architecture.of(**card.architecture),
+        bottleneck_options={} if isinstance(bottleneck, Bottleneck) else card.bottleneck_options,
+    )
+    weights = folder / WEIGHTS_FILE
+    try:
+        if _sha256(weights) != card.weights_sha256:
+            raise FileFormatError(
+                f"{str(weights)!r} is not the file that {CARD_FILE} describes: the checksum "
+                "differs; copy or save the model again"
+            )
+        net.load_state_dict(load_file(weights))
+    except (SafetensorError, OSError, RuntimeError) as error:
+        raise FileFormatError(
+            f"the weights in {str(folder)!r} cannot be used ({error}); save the model again"
+        ) from None
+    return net, card
+
+
+def _check_features(folder: Path, name: str, came: int | None) -> None:
+    ours = vocabulary(name).version
+    if came != ours:
+        raise FileFormatError(
+            f"{str(folder)!r} was trained with version {came} of the {name} atom features, this "
+            f"vgib has version {ours}; train it again"
+        )
+
+
+def _sha256(path: Path) -> str:
+    return hashlib.sha256(path.read_bytes()).hexdigest()

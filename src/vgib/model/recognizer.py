@@ -1,0 +1,477 @@
+"""``SubgraphRecognizer``: the method behind scikit-learn's verbs."""
+
+import logging
+from collections.abc import Callable, Iterable, Sequence
+from copy import deepcopy
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, NamedTuple, get_args
+
+import numpy as np
+import numpy.typing as npt
+import torch
+from torch import Tensor, nn
+from torch_geometric.data import Batch, Data
+
+from vgib.chem.vocabulary import vocabulary
+from vgib.config import Architecture, Training, checked_options, preset
+from vgib.data.molecules import Molecules, from_smiles
+from vgib.data.packed import PackedGraphs
+from vgib.data.splits import random_split
+from vgib.errors import InputError, NotFittedError, unknown_name
+from vgib.model.card import Card, load_model, part_name, save_model, versions
+from vgib.model.evaluate import quality
+from vgib.model.guided import AnyRule, choose
+from vgib.model.labels import as_targets, labels_each, task_of, with_labels
+from vgib.model.recognition import (
+    Recognitions,
+    Subgraph,
+    as_subgraphs,
+    atom_features,
+    recognitions,
+)
+from vgib.model.shipped import find
+from vgib.nn.bottleneck import Bottleneck, bottlenecks
+from vgib.nn.encoder import LAYERS
+from vgib.nn.net import SubgraphNet, Task, build
+from vgib.nn.vgib import VGIB
+from vgib.registry import option_names
+from vgib.train.checkpoint import Epoch, History
+from vgib.train.loop import predict, seeded, train
+
+log = logging.getLogger(__name__)
+
+VALIDATION_SHARE = 0.1
+Array = npt.NDArray[Any]
+
+
+class Resolved(NamedTuple):
+    """Every setting of a model, sorted by what it concerns."""
+
+    architecture: Architecture
+    training: Training
+    bottleneck: dict[str, Any]
+
+
+class SubgraphRecognizer:
+    """Finds in each graph the compressed subgraph that carries its property.
+
+    >>> model = SubgraphRecognizer("gin", "vgib", preset="recommended", epochs=20, seed=1)
+    >>> model
+    SubgraphRecognizer('gin', 'vgib', preset='recommended', epochs=20, seed=1)
+
+    Args:
+        encoder: ``"gcn"``, ``"gat"``, ``"sage"``, ``"gin"``, or any module that is called with
+            ``(x, edge_index)`` and has an attribute ``out_channels``. A copy of it is trained.
+        bottleneck: ``"vgib"``, ``"gib"``, ``"gsat"``, ``"attention"``, ``"none"``, or a
+            :class:`~vgib.nn.bottleneck.Bottleneck`, class or instance (of which a copy is trained).
+        task: ``"regression"`` or ``"classification"``; by default, by the type of the labels.
+        preset: ``"recommended"``, ``"paper"`` or ``"reference"``; the source of every setting that
+            is not given.
+        features: Atom vocabulary for lists of SMILES, ``"rich"`` or ``"element"``.
+        device: Where to compute.
+        **options: Any field of :class:`~vgib.config.Architecture` or
+            :class:`~vgib.config.Training`, or any option of the bottleneck, by name.
+
+    Attributes:
+        net_: The trained :class:`~vgib.nn.net.SubgraphNet`, a plain module on
+            ``(x, edge_index, batch)``.
+        history_: Every loss term of every epoch.
+        card_: What a saved model says about itself.
+    """
+
+    net_: SubgraphNet
+    history_: History
+    card_: Card
+
+    def __init__(
+        self,
+        encoder: str | nn.Module = "gcn",
+        bottleneck: str | type[Bottleneck] | Bottleneck = "vgib",
+        *,
+        task: Task | None = None,
+        preset: str = "recommended",
+        features: str = "rich",
+        device: torch.device | str = "cpu",
+        **options: Any,
+    ) -> None:
+        self.encoder = encoder
+        self.bottleneck = bottleneck
+        self.task = task
+        self.preset = preset
+        self.features = features
+        self.device = device
+        self.options = options
+        self._check()
+
+    def __repr__(self) -> str:
+        given = [repr(self.encoder), repr(self.bottleneck), f"preset={self.preset!r}"]
+        given += [f"{name}={value!r}" for name, value in self.options.items()]
+        return f"SubgraphRecognizer({', '.join(given)})"
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """The constructor's arguments, as scikit-learn's tools ask for them."""
+        names = ("encoder", "bottleneck", "task", "preset", "features", "device")
+        return {name: getattr(self, name) for name in names} | self.options
+
+    def _bottleneck_options(self) -> list[str]:
+        kind = self._bottleneck_class()
+        return [] if kind is None else [o for o in option_names(kind) if o != "channels"]
+
+    def _bottleneck_class(self) -> type[Bottleneck] | None:
+        """What the options are for; an instance takes none."""
+        kind = self.bottleneck
+        if isinstance(kind, str):
+            return bottlenecks.get(kind)
+        return kind if isinstance(kind, type) else None
+
+    def _check(self) -> None:
+        """Refuses at once what training would stumble over later."""
+        vocabulary(self.features)
+        if isinstance(self.encoder, str) and self.encoder not in LAYERS:
+            raise unknown_name("encoder", self.encoder, LAYERS)
+        if self.task is not None and self.task not in get_args(Task):
+            raise unknown_name("task", self.task, get_args(Task))
+        known = [*Architecture.model_fields, *Training.model_fields, *self._bottleneck_options()]
+        for name in self.options:
+            if name not in known:
+                raise unknown_name("option", name, known)
+        try:
+            torch.empty(0, device=self.device)
+        except (RuntimeError, AssertionError) as error:  # the latter where torch knows no CUDA
+            why = str(error).splitlines()[0]
+            raise InputError(f"cannot compute on device {str(self.device)!r}: {why}") from None
+        self.settings()
+
+    def settings(self) -> Resolved:
+        """Every setting: the preset's, with the given options over them."""
+        chosen = preset(self.preset)
+
+        def merged(fields: Iterable[str], base: dict[str, Any]) -> dict[str, Any]:
+            return base | {k: v for k, v in self.options.items() if k in set(fields)}
+
+        kind = self._bottleneck_class()
+        of_preset = chosen.bottleneck if kind is VGIB else {}
+        options = merged(self._bottleneck_options(), of_preset)
+        return Resolved(
+            Architecture.of(**merged(Architecture.model_fields, chosen.architecture)),
+            Training.of(**merged(Training.model_fields, chosen.training)),
+            options if kind is None else checked_options(kind, options),
+        )
+
+    def fit(
+        self,
+        graphs: Any,
+        y: Any = None,
+        *,
+        val: Any = None,
+        checkpoint: str | Path | None = None,
+        on_epoch: Callable[[Epoch], None] | None = None,
+        on_step: Callable[[dict[str, Tensor]], None] | None = None,
+        loop: Callable[..., History] = train,
+    ) -> "SubgraphRecognizer":
+        """Trains on graphs and their labels.
+
+        Args:
+            graphs: :class:`PackedGraphs`, a list or dataset of PyG ``Data``, or a list of SMILES.
+            y: Labels, when the graphs do not carry them: integers are classes, floats are values.
+            val: Graphs for model selection, of the same kinds (a pair ``(graphs, y)`` when they do
+                not carry their labels). By default a tenth of the graphs, drawn with the seed.
+            checkpoint: A file to go on from, and to write while training.
+            on_epoch: Called with every finished epoch.
+            on_step: Called with every term of every finished step, as tensors.
+            loop: Who trains: this process, or a :class:`vgib.train.on_ray.RayTraining`.
+        """
+        architecture, training, bottleneck_options = self.settings()
+        packed = with_labels(as_packed(graphs, self.features), y)
+        task, classes = task_of(packed, self.task)
+        packed = as_targets(packed, task, classes)
+        assert packed.y is not None
+        outputs = labels_each(packed) if classes is None else len(classes)
+        index, split = self._training_part(packed, val, training)
+        kind = atom_features(packed)
+        card = Card(
+            task=task,
+            outputs=outputs,
+            classes=classes,
+            encoder=part_name(self.encoder),
+            bottleneck=part_name(self.bottleneck),
+            bottleneck_options=bottleneck_options,
+            architecture=architecture.model_dump(),
+            training=training.model_dump(),
+            preset=self.preset,
+            features=kind,
+            features_version=vocabulary(kind).version if kind else None,
+            cardinalities=list(packed.cardinalities) if packed.cardinalities else None,
+            in_channels=packed.x.shape[1],
+            data={"sha256": packed.fingerprint(), "graphs": len(packed), "split": split},
+            versions=versions(),
+        )
+        held_out = None
+        if val is not None:
+            held_out, labels = val if isinstance(val, tuple) else (val, None)
+            held_out = with_labels(as_read_by(card, as_packed(held_out, self.features)), labels)
+            held_out = as_targets(held_out, task, classes, outputs)
+        elif index is not None:
+            rest = torch.ones(len(packed), dtype=torch.bool)
+            rest[index] = False
+            held_out = packed[rest]
+        with seeded(training.seed, self.device):
+            net = build(
+                encoder=deepcopy(self.encoder),
+                bottleneck=deepcopy(self.bottleneck),
+                cardinalities=packed.cardinalities,
+                in_channels=packed.x.shape[1],
+                task=task,
+                outputs=outputs,
+                architecture=architecture,
+                bottleneck_options=bottleneck_options,
+            )
+        if task == "regression" and architecture.standardize:
+            trained_on = (packed.y if index is None else packed.y[index]).reshape(-1, outputs)
+            spread, center = torch.std_mean(trained_on, dim=0, correction=0)
+            net.target_mean.copy_(center)
+            net.target_std.copy_(torch.where(spread > 0, spread, 1.0))
+        self.history_ = loop(
+            net,
+            packed,
+            index=index,
+            val=held_out,
+            settings=training,
+            checkpoint=None if checkpoint is None else Path(checkpoint),
+            on_epoch=on_epoch,
+            on_step=on_step,
+            device=self.device,
+        )
+        self.net_, self.card_ = net, card
+        return self
+
+    def _training_part(
+        self, packed: PackedGraphs, val: Any, training: Training
+    ) -> tuple[Tensor | None, str]:
+        """Which graphs to train on (all, when ``None``), and how to describe that."""
+        if val is not None:
+            return None, "validation graphs given"
+        if training.select == "last" or len(packed) < 1 / VALIDATION_SHARE:
+            return None, "no validation graphs"
+        split = random_split(
+            len(packed), fractions=(1 - VALIDATION_SHARE, VALIDATION_SHARE, 0.0), seed=training.seed
+        )
+        told = f"random {VALIDATION_SHARE:.0%} for validation, seed {training.seed}"
+        return torch.from_numpy(split.train), told
+
+    def pack(self, graphs: Any) -> PackedGraphs:
+        """Graphs of any accepted kind as :class:`PackedGraphs`, as this model reads them."""
+        if not hasattr(self, "card_"):
+            return as_packed(graphs, self.features)
+        return as_read_by(self.card_, as_packed(graphs, self.card_.features))
+
+    def _checked(self, graphs: Any) -> PackedGraphs:
+        """Packed graphs with the features that the model was trained on."""
+        if not hasattr(self, "net_"):
+            raise NotFittedError("this model is not trained; call fit, or load a saved one")
+        return self.pack(graphs)
+
+    def predict(self, graphs: Any) -> Array:
+        """Classes or values, one for each graph."""
+        return self._labels(self._outputs(self._checked(graphs))[0])
+
+    def predict_proba(self, graphs: Any) -> Array:
+        """Class probabilities, ``[num_graphs, num_classes]``, in the order of ``card_.classes``."""
+        packed = self._checked(graphs)
+        if self.card_.task != "classification":
+            raise InputError("a regression model has no class probabilities; use predict")
+        probabilities: Array = self._outputs(packed)[0].softmax(1).numpy()
+        return probabilities
+
+    def scores(self, graphs: Any) -> Array:
+        """Node scores in [0, 1], packed: all nodes of the first graph, then of the second, ..."""
+        scores: Array = self._outputs(self._checked(graphs))[1].numpy()
+        return scores
+
+    def _outputs(self, packed: PackedGraphs) -> tuple[Tensor, Tensor]:
+        return predict(self.net_, packed, device=self.device)
+
+    def _labels(self, outputs: Tensor) -> Array:
+        labels: Array
+        if self.card_.task == "classification":
+            labels = np.asarray(self.card_.classes)[outputs.argmax(1).numpy()]
+        else:
+            labels = outputs.squeeze(1).numpy()
+        return labels
+
+    def subgraphs(
+        self,
+        graphs: Any,
+        n: int = 1,
+        *,
+        keep_ratio: float | Sequence[float] | None = None,
+        rule: AnyRule | None = None,
+    ) -> list[list[Subgraph]]:
+        """For each graph its ranked subgraphs; see :func:`vgib.model.recognition.find_subgraphs`.
+
+        One more rule, ``"guided"``, lets the model's own prediction choose among the ring-intact
+        parts of a molecule; see :func:`vgib.model.guided.guided_subgraphs`.
+        """
+        packed = self._checked(graphs)
+        return self._select(packed, self._outputs(packed), n, keep_ratio, rule)
+
+    def _select(
+        self,
+        packed: PackedGraphs,
+        whole: tuple[Tensor, Tensor],
+        n: int,
+        keep_ratio: float | Sequence[float] | None,
+        rule: AnyRule | None,
+    ) -> list[list[Subgraph]]:
+        keep_ratio, rule = self.card_.selection(keep_ratio, rule)
+        found = choose(
+            packed,
+            self._outputs,
+            n,
+            keep_ratio=keep_ratio,
+            rule=rule,
+            classes=self.card_.task == "classification",
+            whole=whole,
+        )
+        return as_subgraphs(packed, found)
+
+    def recognize(
+        self,
+        graphs: Any,
+        n: int = 1,
+        *,
+        keep_ratio: float | Sequence[float] | None = None,
+        rule: AnyRule | None = None,
+    ) -> Recognitions:
+        """Prediction, node scores and subgraphs of each graph, from one pass."""
+        packed = self._checked(graphs)
+        outputs, scores = self._outputs(packed)
+        found = self._select(packed, (outputs, scores), n, keep_ratio, rule)
+        return recognitions(packed, self._labels(outputs).tolist(), scores.numpy(), found)
+
+    def evaluate(self, graphs: Any, y: Any = None, *, seed: int = 0) -> dict[str, Any]:
+        """Quality on labeled graphs, every number with its 95 % interval and its control.
+
+        The recognized subgraph is judged by the model's own prediction on it alone (the induced
+        subgraph), against connected random subgraphs of the same sizes; where the graphs carry a
+        known explanation (``node_truth``), the node scores are judged by it.
+        """
+        packed = with_labels(self._checked(graphs), y)
+        task, classes = self.card_.task, self.card_.classes
+        targets = as_targets(packed, task, classes, self.card_.outputs)
+        return quality(targets, self._outputs, classes=task == "classification", seed=seed)
+
+    def save(
+        self, folder: str | Path, *, summary: str = "", metrics: dict[str, Any] | None = None
+    ) -> Path:
+        """Writes ``model.safetensors`` and ``card.json`` into a folder.
+
+        Args:
+            folder: Made when it is not there.
+            summary: A sentence about the model, for its card.
+            metrics: What :meth:`evaluate` gave on held-out graphs, for its card.
+        """
+        if not hasattr(self, "net_"):
+            raise NotFittedError("this model is not trained; call fit before save")
+        folder = Path(folder)
+        self.card_.summary = summary or self.card_.summary
+        self.card_.metrics = metrics or self.card_.metrics
+        save_model(folder, self.net_, self.card_)
+        return folder
+
+    @classmethod
+    def load(
+        cls,
+        folder: str | Path,
+        *,
+        device: torch.device | str = "cpu",
+        encoder: nn.Module | None = None,
+        bottleneck: type[Bottleneck] | Bottleneck | None = None,
+    ) -> "SubgraphRecognizer":
+        """Reads a saved model.
+
+        Args:
+            folder: What :meth:`save` wrote, or the name of a shipped model (``vgib models``).
+            device: Where to compute.
+            encoder: Your own module, of the same shape, when the model was trained with one.
+            bottleneck: Likewise, or your own class.
+        """
+        net, card = load_model(find(folder), encoder, bottleneck)
+        options = card.architecture | card.training
+        if not isinstance(bottleneck, Bottleneck):
+            options |= card.bottleneck_options
+        model = cls(
+            card.encoder if encoder is None else encoder,
+            card.bottleneck if bottleneck is None else bottleneck,
+            task=card.task,
+            preset=card.preset,
+            features=card.features or "rich",
+            device=device,
+            **options,
+        )
+        model.card_ = card
+        model.net_ = net.to(device).eval()
+        return model
+
+
+def as_packed(graphs: Any, features: str | None) -> PackedGraphs:
+    """Graphs of any accepted kind as :class:`PackedGraphs`; ``features`` is for SMILES."""
+    if isinstance(graphs, PackedGraphs | Molecules):
+        return graphs if isinstance(graphs, PackedGraphs) else graphs.graphs
+    if isinstance(graphs, Batch):
+        graphs = [graphs]
+    if isinstance(graphs, str | Data) or not isinstance(graphs, Iterable):
+        raise InputError(
+            f"expected a list of SMILES or of PyG Data, got one {type(graphs).__name__} "
+            f"{graphs!r}; put it in a list"
+        )
+    items = list(graphs)
+    if items and all(isinstance(item, str) for item in items):
+        return _from_all_smiles(items, features)
+    for number, item in enumerate(items):
+        if not isinstance(item, Data):
+            raise InputError(
+                f"graph {number} is {item!r}; expected PyG Data throughout, or SMILES throughout"
+            )
+    # A DataLoader gives batches; a batch is its graphs.
+    parts = [item.to_data_list() if isinstance(item, Batch) else [item] for item in items]
+    return PackedGraphs.from_data([graph for part in parts for graph in part])
+
+
+def _from_all_smiles(smiles: list[str], features: str | None) -> PackedGraphs:
+    if features is None:
+        raise InputError("this model was trained on graphs that are not molecules")
+    found = from_smiles(smiles, features=features)
+    if found.rejected:
+        first = found.rejected[0]
+        raise InputError(
+            f"{len(found.rejected)} of {len(smiles)} SMILES cannot be used; number "
+            f"{first.line}, {first.text!r}: {first.reason}"
+        )
+    return found.graphs
+
+
+def as_read_by(card: Card, graphs: PackedGraphs) -> PackedGraphs:
+    """The graphs in the words of a model, or an error when it cannot read them.
+
+    A list of PyG ``Data`` holds codes but does not say how many there are; the model does.
+    """
+    is_coded = graphs.cardinalities is not None
+    if graphs.x.shape[1] != card.in_channels or is_coded != (card.cardinalities is not None):
+        raise InputError(
+            f"the graphs have {graphs.x.shape[1]} node features "
+            f"({'codes' if is_coded else 'floats'}); this model was trained on {card.in_channels} "
+            f"({'codes' if card.cardinalities else 'floats'})"
+        )
+    if card.cardinalities is None:
+        return graphs
+    read = replace(graphs, cardinalities=tuple(card.cardinalities))
+    if card.features is None and atom_features(graphs):
+        raise InputError("the graphs are molecules; this model was trained on other graphs")
+    if card.features is not None and atom_features(read) is None:
+        raise InputError(
+            "this model was trained on molecules; give SMILES, or graphs made from them, which "
+            "carry their bonds and their SMILES"
+        )
+    return read

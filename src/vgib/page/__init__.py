@@ -1,0 +1,1 @@
+"""Results as HTML, for reports, notebooks and the service."""

@@ -1,0 +1,234 @@
+"""The page of recognized molecules: a ledger of fragments and a gallery that sorts and searches.
+
+One file that loads nothing. Molecules are stored as places and bonds, some hundred bytes each, and
+drawn by a small script when they come into view, so that thousands of them stay quick.
+"""
+
+import hashlib
+import json
+from collections.abc import Iterable, Sequence
+from heapq import heappush, heappushpop
+from importlib.resources import files
+from typing import Any
+
+from vgib.chem.draw import OUTLINE, RAMP
+from vgib.chem.outline import outline
+from vgib.page.html import page, paragraph, section
+
+MOST_MOLECULES = 3000
+"""In the gallery; of more, a random choice that depends on nothing but their lines."""
+
+MOST_FRAGMENTS = 100
+"""In the ledger on the page; the file has more."""
+
+STYLE = """
+.controls { display: flex; flex-wrap: wrap; gap: .6rem 1.2rem; align-items: end; margin: 1rem 0; }
+.controls label { display: grid; gap: .2rem; font-size: .85rem; color: var(--soft); }
+input, select, button { font: inherit; color: inherit; background: var(--card);
+  border: 1px solid var(--line); border-radius: 8px; padding: .35rem .6rem; }
+button:not(:disabled), select { cursor: pointer; } button:disabled { opacity: .45; }
+:focus-visible { outline: 3px solid #3b82f6; outline-offset: 2px; }
+#search { width: min(22rem, 80vw); }
+#chip { border-radius: 999px; }
+.soft { color: var(--soft); }
+.picture { min-height: 232px; align-items: center; }
+.picture svg { width: 100%; height: 232px; }
+.in line, .out line { stroke-width: 4.5; } .small .in line { stroke-width: 6; }
+.in line { stroke: #1a1a1f; } .in text, .in polygon { fill: #1a1a1f; }
+.out line { stroke: #747b88; } .out text, .out polygon { fill: #636a77; }
+.picture text, .small text { font: 600 34px system-ui, sans-serif; }
+.small { background: #ffffff; border-radius: 8px; width: 150px; height: 96px; }
+.small svg { width: 150px; height: 96px; display: block; }
+#ledger-table th button { border: 0; background: none; padding: 0; font-weight: 600; }
+#ledger-table th[aria-sort=ascending] button::after { content: " ↑"; }
+#ledger-table th[aria-sort=descending] button::after { content: " ↓"; }
+#ledger-table td { vertical-align: middle; }
+#ledger-table td span { white-space: nowrap; }
+.interval { width: 120px; height: 16px; display: block; }
+.interval .zero { stroke: var(--soft); stroke-dasharray: 2 2; }
+.interval .range { stroke: #b4442f; stroke-width: 2.5; } .interval circle { fill: #b4442f; }
+.scroll { overflow-x: auto; }
+"""
+
+ORDERS = {
+    "line": "as in the source",
+    "high": "prediction, highest first",
+    "low": "prediction, lowest first",
+    "stable": "stability, highest first",
+    "unstable": "stability, lowest first",
+    "spread": "spread, widest first",
+    "size": "atoms, most first",
+    "name": "name",
+}
+
+
+class Gallery:
+    """Takes recognized molecules as they come and keeps what the page shows of them."""
+
+    def __init__(self, most: int = MOST_MOLECULES) -> None:
+        self.most = most
+        self.seen = 0
+        self._kept: list[tuple[int, int, dict[str, Any]]] = []
+
+    def add(self, rows: Iterable[dict[str, Any]]) -> None:
+        """Rows of plain values, as :func:`vgib.stream.writers.rows_of` gives them."""
+        for row in rows:
+            self.seen += 1
+            item = -_lot(row["line"]), row["line"], row
+            if len(self._kept) < self.most:
+                heappush(self._kept, item)
+            else:
+                heappushpop(self._kept, item)
+
+    def molecules(self) -> list[dict[str, Any]]:
+        """What the script is told, in the order of the source."""
+        kept = sorted(self._kept, key=lambda item: item[1])
+        return [_molecule(row) for _, _, row in kept]
+
+
+def _lot(line: int) -> int:
+    return int.from_bytes(hashlib.blake2b(str(line).encode(), digest_size=8).digest())
+
+
+def _molecule(row: dict[str, Any]) -> dict[str, Any]:
+    names = ("line", "id", "smiles", "note", "prediction", "probability", "spread", "stability")
+    told = {name: _short(row[name]) for name in names if row.get(name) is not None}
+    return told | {
+        "scores": [round(score, 2) for score in row["scores"]],
+        "parts": [
+            {
+                "smiles": part["smiles"],
+                "atoms": part["atoms"],
+                "score": part["score"],
+                "keep": part["keep_ratio"],
+            }
+            for part in row["rationales"]
+        ],
+        "drawing": _drawing(row["smiles"]),
+    }
+
+
+def _drawing(smiles: str) -> dict[str, Any]:
+    drawn = outline(smiles)
+    return {"p": drawn.places, "b": drawn.bonds, "l": drawn.labels}
+
+
+def _short(value: Any) -> Any:
+    if isinstance(value, list):
+        return [_short(one) for one in value]
+    return float(f"{value:.5g}") if isinstance(value, float) else value
+
+
+def recognized_page(
+    title: str,
+    lead: str,
+    gallery: Gallery,
+    ledger: Sequence[dict[str, Any]],
+    *,
+    about: Sequence[str] = (),
+    refused: Sequence[str] = (),
+    prediction: str = "prediction",
+    measured: str = "prediction",
+) -> str:
+    """The whole page.
+
+    Args:
+        title: Its heading.
+        lead: What was done, in a sentence or two.
+        gallery: The molecules.
+        ledger: Entries of a :class:`vgib.stream.ledger.Ledger`, as plain values.
+        about: Further paragraphs, such as what the model is worth.
+        refused: What became of records that could not be used, a line each.
+        prediction: What the model predicts.
+        measured: The property that the ledger compares.
+    """
+    shown = [{**entry, "drawing": _drawing(entry["fragment"])} for entry in ledger[:MOST_FRAGMENTS]]
+    told = {
+        "property": prediction,
+        "ramp": RAMP,
+        "outline": f"rgb({','.join(str(round(255 * part)) for part in OUTLINE)})",
+        "molecules": gallery.molecules(),
+        "ledger": shown,
+    }
+    sections = [
+        f"<style>{STYLE}</style>",
+        *(paragraph(text) for text in about),
+        _ledger_section(len(ledger), len(shown), measured) if shown else "",
+        _gallery_section(gallery),
+        section("Left out", *(paragraph(line) for line in refused)) if refused else "",
+        _script(told),
+    ]
+    return page(title, lead, sections)
+
+
+def _ledger_section(count: int, shown: int, measured: str) -> str:
+    more = f" The {shown} commonest of {count} are shown." if count > shown else ""
+    text = paragraph(
+        "Fragments that were recognized in more than one molecule, and the mean "
+        f"{measured} of the molecules with and without them, with the 95 % interval of the "
+        "difference (Welch). Each interval is for one fragment alone: of a hundred fragments "
+        f"without any effect, about five would seem to have one.{more}"
+    )
+    headings = {
+        "fragment": "fragment",
+        "count": "molecules",
+        "mean_with": "mean with",
+        "mean_without": "mean without",
+        "difference": "difference",
+    }
+    head = "".join(
+        f'<th scope="col" id="by-{key}"><button type="button">{name}</button></th>'
+        for key, name in headings.items()
+    )
+    table = (
+        f'<div class="scroll"><table id="ledger-table"><thead><tr>{head}'
+        '<th scope="col">examples</th></tr></thead><tbody id="ledger-rows"></tbody></table></div>'
+        f'<button id="all" type="button" hidden>show all {shown} fragments</button>'
+    )
+    return section("Fragments that recur", text, table)
+
+
+def _gallery_section(gallery: Gallery) -> str:
+    kept = len(gallery._kept)
+    told = (
+        f"All {kept:,} recognized molecules."
+        if kept == gallery.seen
+        else f"A random choice of {kept:,} of the {gallery.seen:,} recognized molecules; "
+        "the other files hold all."
+    )
+    text = paragraph(
+        f"{told} Darker atoms score higher; the outline marks the recognized part. The search "
+        "looks at names, lines, structures and fragments as they are written."
+    )
+    options = "".join(f'<option value="{key}">{name}</option>' for key, name in ORDERS.items())
+    controls = (
+        '<div class="controls" role="search">'
+        '<label>Search<input id="search" type="search" autocomplete="off" spellcheck="false">'
+        f'</label><label>Order<select id="order">{options}</select></label>'
+        '<button id="chip" type="button" hidden></button></div>'
+    )
+    turning = (
+        '<div class="controls"><button id="before" type="button">← previous</button>'
+        '<span id="count" aria-live="polite"></span>'
+        '<button id="after" type="button">next →</button></div>'
+    )
+    cards = '<div class="gallery" id="cards"></div>'
+    without = (
+        "<noscript><p>The gallery needs JavaScript; the tables beside it do not.</p></noscript>"
+    )
+    return (
+        f'<section id="gallery"><h2>Molecules</h2>{text}{controls}{without}{cards}{turning}'
+        "</section>"
+    )
+
+
+def _script(told: dict[str, Any]) -> str:
+    data = json.dumps(told, separators=(",", ":"), allow_nan=False).replace("</", "<\\/")
+    code = (files("vgib.page") / "recognized.js").read_text(encoding="utf-8")
+    return f'<script type="application/json" id="recognized">{data}</script><script>{code}</script>'
+
+
+def refusal_line(item: dict[str, Any]) -> str:
+    """A refused record in one line."""
+    text = item["text"] or item["id"] or ""
+    return f"line {item['line']} ({text}): {item['reason']}"

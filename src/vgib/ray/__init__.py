@@ -1,1 +1,0 @@
-"""The same verbs on many machines, by Ray (``pip install 'vgib[ray]'``)."""

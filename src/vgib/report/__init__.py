@@ -1,1 +1,0 @@
-"""Records and results to pages, tables and pictures; never imports torch."""

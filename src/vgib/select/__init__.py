@@ -1,0 +1,1 @@
+"""Every decision about which nodes are chosen."""

@@ -1,0 +1,372 @@
+"""Node scores to node masks: by threshold, by share, by size, connected, or ring-intact.
+
+Scores are packed: ``scores[ptr[g]:ptr[g + 1]]`` belong to graph *g*. Which method made them is
+nobody's business here. Masks come back in the kind of the scores, NumPy array or tensor.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from heapq import heappop, heappush
+from itertools import pairwise
+from typing import Any, TypeAlias, TypeVar
+
+import numpy as np
+import numpy.typing as npt
+import torch
+from scipy.sparse import csr_matrix  # type: ignore[import-untyped]  # ships no types
+from scipy.sparse.csgraph import connected_components  # type: ignore[import-untyped]
+from torch import Tensor
+
+from vgib.errors import InputError
+from vgib.select.blocktree import (
+    Array,
+    BlockTree,
+    Graphs,
+    Mask,
+    best_unions,
+    block_trees,
+    nearest_size,
+    random_union,
+)
+
+A = TypeVar("A", npt.NDArray[Any], Tensor)
+Sizes: TypeAlias = int | Sequence[int] | Array | Tensor
+"""One size for all graphs or one for each; a graph that is smaller is taken whole."""
+
+ROUNDING_SLACK = 1e-9
+"""``0.29 * 50`` is 14.499999999999998 in floating point; a person means 14.5."""
+
+
+def sizes_of_ratio(ptr: Any, ratio: float) -> npt.NDArray[np.int64]:
+    """How many nodes a share of each graph is: ``k = max(1, floor(ratio n + 0.5))``."""
+    if not 0 < ratio <= 1:
+        raise InputError(f"keep_ratio is {ratio!r}; expected a share above 0 and at most 1")
+    nodes = np.diff(_numpy(ptr))
+    return np.maximum(1, np.floor(ratio * nodes + 0.5 + ROUNDING_SLACK)).astype(np.int64)
+
+
+def threshold(scores: A, ptr: Any, at: float = 0.5) -> A:
+    """Nodes that score ``at`` or more; where there is none, the best-scored node (the paper)."""
+    values, bounds = _checked(scores, ptr)
+    return _like(
+        (values >= at) | (_ranks(values, bounds) == 0) & _nothing(values >= at, bounds), scores
+    )
+
+
+def keep_ratio(scores: A, ptr: Any, ratio: float) -> A:
+    """The best-scored share of each graph; equal scores by node number."""
+    return size(scores, ptr, sizes_of_ratio(ptr, ratio))
+
+
+def size(scores: A, ptr: Any, k: Sizes) -> A:
+    """The ``k`` best-scored nodes of each graph; equal scores by node number."""
+    values, bounds = _checked(scores, ptr)
+    wanted = np.repeat(_sizes(k, bounds), np.diff(bounds))
+    return _like(_ranks(values, bounds) < wanted, scores)
+
+
+def largest_connected(mask: A, graphs: Graphs, scores: Any = None) -> A:
+    """The largest connected part of a mask in each graph; an empty mask stays empty.
+
+    Of equally large parts the one of higher total score, then the one with the lowest node.
+    """
+    chosen, ptr = _numpy(mask).astype(bool), _numpy(graphs.node_ptr)
+    values = np.zeros(len(chosen)) if scores is None else _numpy(scores).astype(np.float64)
+    nodes = np.flatnonzero(chosen)
+    if not len(nodes):
+        return _like(chosen, mask)
+    part = _parts(chosen, graphs)[nodes]
+    first = np.unique(part, return_index=True)[1]
+    graph = np.searchsorted(ptr, nodes[first], side="right") - 1
+    amount = np.bincount(part)
+    # Sums in a fixed order; rounding must not decide between parts of equal score.
+    total = np.round(np.bincount(part, weights=values[nodes]), 9)
+    order = np.lexsort((nodes[first], -total, -amount, graph))
+    winner = order[np.unique(graph[order], return_index=True)[1]]
+    kept = np.zeros_like(chosen)
+    kept[nodes[np.isin(part, winner)]] = True
+    return _like(kept, mask)
+
+
+def connected_by_score(scores: A, graphs: Graphs, k: Sizes) -> A:
+    """``k`` connected nodes, grown from the best-scored one by its best-scored neighbors.
+
+    Where the component of the best node is smaller than ``k``, that whole component.
+    """
+    values, ptr = _checked(scores, graphs.node_ptr)
+    costs, links, sizes = (-values).tolist(), _Links(graphs), _sizes(k, ptr).tolist()
+    starts = np.flatnonzero(_ranks(values, ptr) == 0).tolist()
+    kept = np.zeros(len(values), dtype=bool)
+    for start, amount in zip(starts, filter(None, sizes), strict=True):
+        kept[_grow(start, amount, links, costs.__getitem__)] = True
+    return _like(kept, scores)
+
+
+def ring_intact(scores: A, graphs: Graphs, blocks: Any, k: Sizes) -> A:
+    """The connected union of indivisible blocks with the best mean score, near ``k`` nodes.
+
+    No block is divided, so no ring and no multiple bond is cut. Where no union has exactly ``k``
+    nodes, the nearest size that one has; of two equally near sizes the better mean. Exact: see
+    :mod:`vgib.select.blocktree`.
+
+    Args:
+        blocks: ``int [nodes]``, as from :func:`vgib.chem.blocks.indivisible_blocks`.
+    """
+    values, ptr = _checked(scores, graphs.node_ptr)
+    kept = np.zeros(len(values), dtype=bool)
+    trees = block_trees(graphs, _numpy(blocks))
+    for tree, (low, high), wanted in zip(
+        trees, pairwise(ptr.tolist()), _sizes(k, ptr), strict=True
+    ):
+        if low == high:
+            continue
+        limit = int(wanted) + max(tree.weights)  # one more block always passes the wanted size
+        best = best_unions(tree, tree.sums(values[low:high]), limit=limit)
+        union = best[_nearest(best, int(wanted))][0][1]
+        kept[low:high] = tree.nodes([union])[0]
+    return _like(kept, scores)
+
+
+def block_means(scores: Any, graphs: Graphs, blocks: Any) -> Array:
+    """Each node's score replaced by the mean of its indivisible block."""
+    values, ptr = _checked(scores, graphs.node_ptr)
+    # Blocks are numbered from 0 in each graph, and there are no more of them than nodes.
+    block = _numpy(blocks) + np.repeat(ptr[:-1], np.diff(ptr))
+    total = np.bincount(block, weights=values, minlength=len(values))
+    count = np.bincount(block, minlength=len(values))
+    means: Array = total[block] / count[block]
+    return means
+
+
+@dataclass(frozen=True)
+class Rationale:
+    """A connected set of nodes that is offered as the reason.
+
+    Attributes:
+        nodes: Their numbers within the graph, ascending.
+        score: The mean of their scores.
+        keep_ratio: Their true share of the graph.
+    """
+
+    nodes: tuple[int, ...]
+    score: float
+    keep_ratio: float
+
+
+def ranked(
+    scores: Any,
+    graphs: Graphs,
+    *,
+    blocks: Any = None,
+    keep_ratios: Sequence[float] = (0.3, 0.5, 0.7),
+    sizes: Sequence[Sizes] | None = None,
+    n: int = 1,
+) -> list[list[Rationale]]:
+    """For each graph up to ``n`` rationales at each share, from one scoring and one search.
+
+    Shares come in the order asked for, and at each share the best mean score first; what two shares
+    have in common is listed once.
+
+    Args:
+        blocks: the indivisible blocks, for ring-intact rationales (exact); without them connected
+            sets are grown from the ``n`` best-scored nodes.
+        sizes: numbers of nodes (one for all graphs, or one for each) in the place of shares.
+    """
+    values, ptr = _checked(scores, graphs.node_ptr)
+    asked = sizes or [sizes_of_ratio(ptr, ratio) for ratio in keep_ratios]
+    wanted = np.stack([_sizes(k, ptr) for k in asked], axis=1).tolist()
+    links = _Links(graphs)
+    trees = None if blocks is None else block_trees(graphs, _numpy(blocks))
+    answer = []
+    for graph, (low, high) in enumerate(pairwise(ptr.tolist())):
+        own = values[low:high]
+        if low == high:
+            found: list[list[int]] = []
+        elif trees is None:
+            found = _grown(own, wanted[graph], n, links, low)
+        else:
+            found = _united(own, wanted[graph], n, trees[graph])
+        distinct = dict.fromkeys(tuple(nodes) for nodes in found)
+        answer.append([_rationale(nodes, own) for nodes in distinct])
+    return answer
+
+
+def rationales(masks: Sequence[Any], scores: Any, ptr: Any) -> list[list[Rationale]]:
+    """Masks, one for each size, as lists of rationales for each graph; empty ones are left out."""
+    values, bounds = _checked(scores, ptr)
+    chosen = [_numpy(mask).astype(bool) for mask in masks]
+    answer = []
+    for low, high in pairwise(bounds.tolist()):
+        sets = (tuple(np.flatnonzero(mask[low:high]).tolist()) for mask in chosen)
+        own = values[low:high]
+        answer.append([_rationale(nodes, own) for nodes in dict.fromkeys(sets) if nodes])
+    return answer
+
+
+def _rationale(nodes: tuple[int, ...], own: Array) -> Rationale:
+    total = float(np.add.reduce(own[list(nodes)]))
+    return Rationale(nodes, total / len(nodes), len(nodes) / len(own))
+
+
+def _nearest(unions: dict[int, list[tuple[float, int]]], wanted: int) -> int:
+    if wanted in unions:
+        return wanted
+    return min(unions, key=lambda size: (abs(size - wanted), -unions[size][0][0] / size))
+
+
+def _united(values: Array, wanted: list[int], n: int, tree: BlockTree) -> list[list[int]]:
+    limit = max(wanted) + max(tree.weights)  # one more block always passes the wanted size
+    unions = best_unions(tree, tree.sums(values), limit=limit, n=n)
+    chosen = [union for amount in wanted for _, union in unions[_nearest(unions, amount)]]
+    block = tree.block.tolist()
+    return [[node for node, own in enumerate(block) if union >> own & 1] for union in chosen]
+
+
+def _grown(values: Array, wanted: list[int], n: int, links: "_Links", low: int) -> list[list[int]]:
+    starts = (low + np.argsort(-values, kind="stable")[:n]).tolist()
+    found = []
+    for amount in wanted:
+        grown = [_grow(start, amount, links, lambda node: -values[node - low]) for start in starts]
+        local = [sorted(node - low for node in nodes) for nodes in grown]
+        found += sorted(local, key=lambda nodes: -values[nodes].mean())
+    return found
+
+
+def random_atoms(graphs: Graphs, k: Sizes, rng: np.random.Generator) -> Mask:
+    """Control: ``k`` random nodes of each graph, of which the largest connected part stays."""
+    ptr = _numpy(graphs.node_ptr)
+    return largest_connected(size(rng.random(ptr[-1]), ptr, k), graphs)
+
+
+def random_connected(graphs: Graphs, k: Sizes, rng: np.random.Generator) -> Mask:
+    """Control: grown from a random node by uniformly drawn neighbors of what is there."""
+    ptr = _numpy(graphs.node_ptr)
+    links, kept = _Links(graphs), np.zeros(ptr[-1], dtype=bool)
+    for (low, high), amount in zip(pairwise(ptr.tolist()), _sizes(k, ptr).tolist(), strict=True):
+        if low < high:
+            kept[_wander(int(rng.integers(low, high)), amount, links, rng)] = True
+    return kept
+
+
+def random_ring_intact(graphs: Graphs, blocks: Any, k: Sizes, rng: np.random.Generator) -> Mask:
+    """Control: uniform among the connected unions of blocks within one node of ``k``.
+
+    Where none is so near, uniform among those of the nearest reachable size.
+    """
+    ptr = _numpy(graphs.node_ptr)
+    kept = np.zeros(ptr[-1], dtype=bool)
+    trees = block_trees(graphs, _numpy(blocks))
+    for tree, (low, high), wanted in zip(
+        trees, pairwise(ptr.tolist()), _sizes(k, ptr), strict=True
+    ):
+        if low == high:
+            continue
+        union = random_union(tree, int(wanted) - 1, int(wanted) + 1, rng)
+        if union is None:
+            at = nearest_size(tree, int(wanted))
+            union = random_union(tree, at, at, rng)
+        assert union is not None
+        kept[low:high] = tree.nodes([union])[0]
+    return kept
+
+
+class _Links:
+    """Neighbors by number over the whole batch, as Python lists, which a loop reads fastest."""
+
+    def __init__(self, graphs: Graphs) -> None:
+        ptr, indptr, col = (_numpy(a) for a in (graphs.node_ptr, graphs.indptr, graphs.col))
+        self.start: list[int] = indptr.tolist()
+        self.other: list[int] = (col + np.repeat(ptr[:-1], np.diff(indptr[ptr]))).tolist()
+
+    def __getitem__(self, node: int) -> list[int]:
+        return self.other[self.start[node] : self.start[node + 1]]
+
+
+def _grow(start: int, amount: int, links: _Links, cost: Callable[[int], float]) -> list[int]:
+    nodes: list[int] = []
+    seen = {start}
+    queue = [(cost(start), start)]
+    while queue and len(nodes) < amount:
+        node = heappop(queue)[1]
+        nodes.append(node)
+        for other in links[node]:
+            if other not in seen:
+                seen.add(other)
+                heappush(queue, (cost(other), other))
+    return nodes
+
+
+def _wander(start: int, amount: int, links: _Links, rng: np.random.Generator) -> list[int]:
+    nodes: list[int] = []
+    seen = {start}
+    frontier = [start]
+    draws = rng.random(amount).tolist()
+    while frontier and len(nodes) < amount:
+        place = int(draws[len(nodes)] * len(frontier))
+        node, frontier[place] = frontier[place], frontier[-1]
+        frontier.pop()
+        nodes.append(node)
+        for other in links[node]:
+            if other not in seen:
+                seen.add(other)
+                frontier.append(other)
+    return nodes
+
+
+def _ranks(values: Array, ptr: Array) -> Array:
+    """The place of each node in its graph, best first, equal scores by number."""
+    graph = np.repeat(np.arange(len(ptr) - 1), np.diff(ptr))
+    order = np.argsort(-values, kind="stable")
+    order = order[np.argsort(graph[order], kind="stable")]
+    ranks = np.empty(len(values), dtype=np.int64)
+    ranks[order] = np.arange(len(values)) - ptr[graph]
+    return ranks
+
+
+def _nothing(mask: Mask, ptr: Array) -> Mask:
+    """For each node, whether its graph has no node in the mask."""
+    running = np.concatenate([[0], np.cumsum(mask)])
+    return np.repeat(running[ptr[1:]] == running[ptr[:-1]], np.diff(ptr))
+
+
+def _parts(chosen: Mask, graphs: Graphs) -> Array:
+    """For each node in the mask the number of its connected part; -1 for the other nodes."""
+    ptr, indptr, col = (_numpy(a) for a in (graphs.node_ptr, graphs.indptr, graphs.col))
+    receiver = np.repeat(np.arange(len(chosen)), np.diff(indptr))
+    sender = col + np.repeat(ptr[:-1], np.diff(indptr[ptr]))
+    inside = chosen[receiver] & chosen[sender]
+    entries = (np.ones(int(inside.sum()), dtype=np.int8), (receiver[inside], sender[inside]))
+    matrix = csr_matrix(entries, shape=(len(chosen), len(chosen)))
+    raw = connected_components(matrix, directed=False)[1]
+    parts = np.full(len(chosen), -1, dtype=np.int64)
+    parts[chosen] = np.unique(raw[chosen], return_inverse=True)[1]
+    return parts
+
+
+def _checked(scores: Any, ptr: Any) -> tuple[Array, Array]:
+    values, bounds = _numpy(scores).astype(np.float64), _numpy(ptr)
+    if values.ndim != 1 or len(values) != bounds[-1]:
+        raise InputError(
+            f"scores have shape {values.shape}, the graphs {int(bounds[-1])} nodes; "
+            "give one score for each node"
+        )
+    if np.isnan(values).any():
+        node = int(np.flatnonzero(np.isnan(values))[0])
+        raise InputError(f"the score of node {node} is NaN; check the model that made the scores")
+    return values, bounds
+
+
+def _sizes(k: Sizes, ptr: Array) -> Array:
+    sizes = np.broadcast_to(_numpy(k), len(ptr) - 1)
+    if (sizes < 1).any():
+        raise InputError(f"a size of {int(sizes.min())} was asked for; expected at least 1")
+    smaller: Array = np.minimum(sizes, np.diff(ptr))
+    return smaller
+
+
+def _numpy(values: Any) -> Array:
+    return values.detach().cpu().numpy() if isinstance(values, Tensor) else np.asarray(values)
+
+
+def _like(mask: Mask, kind: A) -> A:
+    return torch.from_numpy(mask).to(kind.device) if isinstance(kind, Tensor) else mask

@@ -1,0 +1,65 @@
+"""Post-hoc explanations as a unit of work: a chunk of molecules in, a table of explanations out."""
+
+from dataclasses import dataclass
+from functools import lru_cache
+
+import torch
+from torch import Tensor
+
+from vgib.data.loading import load_graphs
+from vgib.data.packed import PackedGraphs
+from vgib.errors import InputError
+from vgib.explain.explainer import Explainer, explainers
+from vgib.model.recognizer import SubgraphRecognizer
+from vgib.stream.work import Recognize
+
+BATCH_SIZE = 256
+
+
+@dataclass(frozen=True)
+class Explain(Recognize):
+    """Explains the predictions for a chunk: scores and parts come from a post-hoc method.
+
+    The tables are those of :class:`~vgib.stream.work.Recognize`. A method that learns does so
+    once in each process, from the same graphs with the same seed, and so to the same explainer.
+
+    Args:
+        method: The name of an explainer.
+        fit_on: Graphs that the method learns from, as :func:`vgib.data.loading.load_graphs` takes
+            them; needed by methods that learn.
+        seed: Of the method.
+    """
+
+    ensemble: bool = False
+    method: str = "vgib"
+    fit_on: str | None = None
+    seed: int = 0
+
+    def check(self) -> None:
+        """Refuses at once what the first chunk would stumble over.
+
+        Raises:
+            InputError: the method has nothing to learn from.
+        """
+        super().check()
+        if explainers.get(self.method).needs_fit and self.fit_on is None:
+            raise InputError(
+                f"{self.method!r} learns from graphs before it explains; name them with fit_on"
+            )
+
+    def _asked(self, graphs: PackedGraphs) -> tuple[Tensor, Tensor]:
+        values, _ = super()._asked(graphs)
+        explainer = _fitted(self.models[0], self.method, self.fit_on, self.seed)
+        net = self.models[0].net_
+        parts = [explainer.scores(net, batch) for batch in graphs.batches(BATCH_SIZE)]
+        return values, torch.cat(parts).unsqueeze(0)
+
+
+@lru_cache(maxsize=8)
+def _fitted(model: SubgraphRecognizer, method: str, fit_on: str | None, seed: int) -> Explainer:
+    explainer = explainers.make(method, seed=seed)
+    if explainer.needs_fit:
+        assert fit_on is not None
+        graphs = load_graphs(fit_on, features=str(model.card_.features), labeled=False)
+        explainer.fit(model.net_, model.pack(graphs))
+    return explainer

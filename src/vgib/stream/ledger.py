@@ -1,0 +1,269 @@
+r"""Which fragments recur among the recognized parts of many molecules, and what goes with them.
+
+For each fragment the molecules in which it was recognized are set against all others:
+
+.. math:: \bar y_1 - \bar y_2 \pm t_{0.975,\,\nu} \sqrt{s_1^2 / n_1 + s_2^2 / n_2}
+
+(B. L. Welch, "The generalization of 'Student's' problem", Biometrika 1947). Means and variances are
+kept up while the molecules stream by, so that memory depends on the number of fragments alone, and
+that number has a bound.
+"""
+
+import csv
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass, field, fields
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+from scipy.stats import t as student  # type: ignore[import-untyped]  # ships no types
+
+from vgib.data.files import replacing
+from vgib.errors import InputError
+
+MOST_FRAGMENTS = 100_000
+"""Fragments that are counted at once; beyond that the rarest are forgotten."""
+
+FEWEST = 5
+"""Molecules on either side below which no interval is given: two that happen to be alike would
+seem to be certain."""
+
+EXAMPLES = 5
+"""Molecules that are remembered for each fragment: the first that had it."""
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A fragment that recurs.
+
+    Attributes:
+        fragment: Its SMILES, with ``*`` where bonds were cut.
+        count: The molecules in which it was recognized.
+        share: Their part of all molecules.
+        missed: So many more there may be, when rare fragments had to be forgotten on the way.
+        mean_with: The mean of the property over these molecules.
+        mean_without: Its mean over all others; ``None`` when there are none.
+        difference: The first less the second.
+        low: Lower end of the 95 % interval of the difference; ``None`` when one side has fewer than
+            :data:`FEWEST` molecules.
+        high: Its upper end.
+        lines: The lines of the first few of these molecules in the source.
+        names: Their names, or their SMILES where they have none.
+    """
+
+    fragment: str
+    count: int
+    share: float
+    missed: int
+    mean_with: float
+    mean_without: float | None
+    difference: float | None
+    low: float | None
+    high: float | None
+    lines: tuple[int, ...]
+    names: tuple[str, ...]
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain values."""
+        return asdict(self)
+
+
+@dataclass
+class _Moments:
+    """Number, mean and sum of squared deviations, one value after the other."""
+
+    count: int = 0
+    mean: float = 0.0
+    squares: float = 0.0
+
+    def add(self, value: float) -> None:
+        self.count += 1
+        step = value - self.mean
+        self.mean += step / self.count
+        self.squares += step * (value - self.mean)
+
+    def without(self, part: "_Moments") -> "_Moments":
+        """The same of all values but those of a part."""
+        count = self.count - part.count
+        if count == 0:
+            return _Moments()
+        mean = (self.count * self.mean - part.count * part.mean) / count
+        between = part.count * count / self.count * (part.mean - mean) ** 2
+        return _Moments(count, mean, max(0.0, self.squares - part.squares - between))
+
+
+@dataclass
+class _Seen(_Moments):
+    missed: int = 0
+    lines: list[int] = field(default_factory=list)
+    names: list[str] = field(default_factory=list)
+
+
+class Ledger:
+    """Counts fragments over tables of results, in the order in which they come.
+
+    Args:
+        column: The property: ``prediction``, or a column of numbers that is carried through.
+        classes: What a classifier predicts. Of two classes the property is then the probability of
+            the second; more than two have no mean, and no molecule is counted.
+        most: The largest number of fragments to count at once.
+    """
+
+    def __init__(
+        self,
+        column: str = "prediction",
+        *,
+        classes: Sequence[int] | None = None,
+        most: int = MOST_FRAGMENTS,
+    ) -> None:
+        self.column = column
+        self.classes = classes if column == "prediction" else None
+        self.most = most
+        self.skipped = 0
+        self._all = _Moments()
+        self._seen: dict[str, _Seen] = {}
+        self._forgotten = 0
+
+    @property
+    def molecules(self) -> int:
+        """How many have been counted."""
+        return self._all.count
+
+    def add(self, results: pa.Table) -> None:
+        """Counts a table of results; molecules without a value of the property are left out."""
+        values = self._values(results)
+        names = pc.coalesce(results["id"], results["smiles"]).to_pylist()
+        rows = zip(results["line"].to_pylist(), names, values, _fragments(results), strict=True)
+        for line, name, value, found in rows:
+            if value is None or not math.isfinite(value):
+                self.skipped += 1
+                continue
+            self._all.add(value)
+            for fragment in dict.fromkeys(found):
+                self._count(fragment, line, name, value)
+        if len(self._seen) > self.most:
+            self._forget()
+
+    def _values(self, results: pa.Table) -> list[float | None]:
+        if self.classes is None:
+            return _numbers(results, self.column)
+        if len(self.classes) != 2:
+            return [None] * len(results)
+        chance = results["probability"]
+        is_second = pc.equal(results["prediction"], self.classes[1])
+        values: list[float | None] = pc.if_else(
+            is_second, chance, pc.subtract(1.0, chance)
+        ).to_pylist()
+        return values
+
+    def _count(self, fragment: str, line: int, name: str, value: float) -> None:
+        seen = self._seen.get(fragment)
+        if seen is None:
+            seen = self._seen[fragment] = _Seen(missed=self._forgotten)
+        seen.add(value)
+        if len(seen.lines) < EXAMPLES:
+            seen.lines.append(line)
+            seen.names.append(name)
+
+    def _forget(self) -> None:
+        """Drops the rarer half, and remembers how common one of these can have been at most."""
+        bounds = sorted(seen.count + seen.missed for seen in self._seen.values())
+        self._forgotten = bounds[len(bounds) // 2]
+        self._seen = {
+            fragment: seen
+            for fragment, seen in self._seen.items()
+            if seen.count + seen.missed > self._forgotten
+        }
+
+    def entries(self, *, at_least: int = 2, most: int = 1000) -> list[Entry]:
+        """The fragments of so many molecules or more, the commonest first."""
+        common = [(f, seen) for f, seen in self._seen.items() if seen.count >= at_least and f]
+        common.sort(key=lambda item: (-item[1].count, item[0]))
+        return [self._entry(fragment, seen) for fragment, seen in common[:most]]
+
+    def _entry(self, fragment: str, seen: _Seen) -> Entry:
+        rest = self._all.without(seen)
+        low, high = _welch(seen, rest)
+        return Entry(
+            fragment,
+            seen.count,
+            seen.count / self._all.count,
+            seen.missed,
+            seen.mean,
+            rest.mean if rest.count else None,
+            seen.mean - rest.mean if rest.count else None,
+            low,
+            high,
+            tuple(seen.lines),
+            tuple(seen.names),
+        )
+
+
+def _welch(first: _Moments, second: _Moments) -> tuple[float | None, float | None]:
+    """The 95 % interval of the difference of two means of unequal variance."""
+    if min(first.count, second.count) < FEWEST:
+        return None, None
+    shares = [m.squares / (m.count - 1) / m.count for m in (first, second)]
+    difference = first.mean - second.mean
+    if not sum(shares):
+        return difference, difference
+    freedom = sum(shares) ** 2 / sum(
+        share**2 / (m.count - 1) for share, m in zip(shares, (first, second), strict=True)
+    )
+    half = float(student.ppf(0.975, freedom)) * math.sqrt(sum(shares))
+    return difference - half, difference + half
+
+
+def _numbers(results: pa.Table, column: str) -> list[float | None]:
+    """The property of each molecule, where it has one."""
+    if column not in results.column_names:
+        known = ", ".join(results.column_names)
+        raise InputError(f"there is no column {column!r} for the ledger; there are {known}")
+    cells = results[column]
+    if pa.types.is_list(cells.type):
+        raise InputError(
+            f"{column!r} holds several values for each molecule; "
+            "name a column of single numbers for the ledger"
+        )
+    if not pa.types.is_string(cells.type):
+        numbers: list[float | None] = cells.cast(pa.float64()).to_pylist()
+        return numbers
+    return [_number(text) for text in cells.to_pylist()]
+
+
+def _number(text: str | None) -> float | None:
+    try:
+        return float(text or "")
+    except ValueError:
+        return None
+
+
+def _fragments(results: pa.Table) -> Iterator[Sequence[str]]:
+    """The SMILES of the recognized parts of each molecule."""
+    for batch in results.select(["rationales"]).to_batches():
+        lists = batch.column(0)
+        texts = lists.flatten().field("smiles").to_pylist()
+        start = 0
+        for length in pc.list_value_length(lists).to_pylist():
+            yield texts[start : start + length]
+            start += length
+
+
+COLUMNS = tuple(entry.name for entry in fields(Entry))
+
+
+def write_ledger(path: Path, entries: Sequence[Entry]) -> None:
+    """Writes the ledger as CSV, whole or not at all."""
+    with replacing(path) as temporary, temporary.open("w", encoding="utf-8", newline="") as file:
+        table = csv.writer(file, lineterminator="\n")
+        table.writerow(COLUMNS)
+        for entry in entries:
+            table.writerow(_cell(getattr(entry, name)) for name in COLUMNS)
+
+
+def _cell(value: Any) -> str:
+    if isinstance(value, tuple):
+        return " ".join(str(part).replace(" ", "_") for part in value)
+    return f"{value:.5g}" if isinstance(value, float) else "" if value is None else str(value)

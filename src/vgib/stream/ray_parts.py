@@ -1,0 +1,240 @@
+"""Bulk work on a cluster: files of molecules in, Parquet parts out, by Ray Data.
+
+Three stages stream behind each other and slow each other down when they have to: tasks that read
+files and cut them into parts, actors that hold the model and write what came of a part, and the
+driver, which sees nothing but counts. A part has one name, is renamed into its place when it is
+whole, and carries its counts in its footer: whoever comes to compute it again, after a crash or in
+a later run, finds it and takes the counts from there.
+"""
+
+import json
+import logging
+import shutil
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from time import perf_counter
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from vgib.data.files import replacing
+from vgib.stream.manifest import File, Manifest, begin, by_kind
+from vgib.stream.ray_reading import Reader, Row, name_of, results_file, row_of, unpacked
+from vgib.stream.shards import Cutting, input_files
+from vgib.stream.work import Recognized
+from vgib.train.cluster import connected
+
+Work = Callable[[pa.Table], Recognized]
+"""A chunk to its results and refusals, such as :class:`vgib.stream.work.Recognize`."""
+
+ATTEMPTS = 4
+"""How often a part is begun before it is given up, since it seems to take its workers down."""
+
+IN_FLIGHT = 2
+"""Parts that an actor has at once: one under way and the next, so that the last ones are shared."""
+
+COUNTS = b"vgib"
+"""The entry of a part's footer that holds its counts."""
+
+
+def run_parts(
+    source: Path,
+    work: Work,
+    out: Path,
+    settings: str,
+    cutting: Cutting | None = None,
+    *,
+    address: str | None = None,
+    workers: int | None = None,
+    resume: bool = False,
+    on_part: Callable[[Manifest, float], None] = lambda manifest, share: None,
+) -> Manifest:
+    """Does the work on every record of a file or folder, on a cluster.
+
+    Results go to ``out/results``, refusals to ``out/rejected``, the account to
+    ``out/manifest.json``. All machines must see ``source``, ``out`` and the model under the same
+    paths.
+
+    Args:
+        source: A file, or a folder of files; each of them may be large.
+        work: The unit of work.
+        out: A new folder, or with ``resume`` that of the same run.
+        settings: Everything that decides what comes of a record, as text.
+        cutting: How files are read.
+        address: The cluster's; see :func:`~vgib.train.cluster.connected`.
+        workers: Actors, a core each; by default one for each core.
+        resume: Go on with a run that was stopped.
+        on_part: Called after each part with the account so far and the share of the input.
+
+    Raises:
+        InputError: the source holds nothing, or the folder holds something else.
+        CountError: the numbers do not add up.
+    """
+    started = perf_counter()
+    cutting = cutting or Cutting()
+    paths = [path.resolve() for path in input_files(source)]
+    out = out.resolve()
+    files = [File(str(path), path.stat().st_size) for path in paths]
+    account = _Account(Manifest(f"{settings} {cutting}", files))
+    begin(out, account.manifest, resume=resume)
+    shutil.rmtree(out / "begun", ignore_errors=True)
+    with connected(address, cores=workers) as ray, _quiet(ray):
+        cores = workers or max(1, int(ray.cluster_resources().get("CPU", 1)))
+        for row in _dataset(ray, paths, work, out, cutting, cores).iter_rows():
+            account.add(row)
+            on_part(account.manifest, account.share())
+    shutil.rmtree(out / "begun", ignore_errors=True)
+    manifest = account.closed(perf_counter() - started)
+    manifest.write(out)
+    return manifest
+
+
+def _dataset(
+    ray: Any, paths: list[Path], work: Work, out: Path, cutting: Cutting, cores: int
+) -> Any:
+    data = ray.data
+    rows = [{"file": number, "path": str(path)} for number, path in enumerate(paths)]
+    parts = data.from_items(rows, override_num_blocks=len(rows)).map_batches(
+        Reader(out, cutting),
+        batch_size=1,
+        num_cpus=0,  # reading is light; the cores are the actors'
+        compute=data.TaskPoolStrategy(size=min(len(rows), max(2, cores // 8))),
+    )
+    return parts.map_batches(
+        _Writer,
+        fn_constructor_args=(work, out),
+        batch_size=1,
+        num_cpus=1,
+        # As many from start to end: an actor that Ray ends for having nothing to do while files are
+        # still being opened takes seconds of two cores to come back.
+        compute=data.ActorPoolStrategy(size=cores, max_tasks_in_flight_per_actor=IN_FLIGHT),
+    )
+
+
+@contextmanager
+def _quiet(ray: Any) -> Iterator[None]:
+    """Ray Data without its own bars and logs, and with one row in each block: a row is a part."""
+    import ray.data as data
+
+    context = data.DataContext.get_current()
+    before = context.target_max_block_size
+    context.target_max_block_size = 1
+    context.enable_progress_bars = False
+    context.print_on_execution_start = False
+    for name in ("ray.data", "ray._private.ray_logging"):
+        logging.getLogger(name).setLevel(logging.ERROR)
+    try:
+        yield
+    finally:
+        context.target_max_block_size = before
+
+
+class _Writer:
+    """An actor: does the work on a part, and writes what came of it."""
+
+    def __init__(self, work: Work, out: Path) -> None:
+        import torch
+
+        torch.set_num_threads(1)
+        self.work, self.out = work, out
+
+    def __call__(self, batch: Row) -> Row:
+        (number,), (part,) = batch["file"].tolist(), batch["part"].tolist()
+        (chunks,), (share,), (told,) = (batch[k].tolist() for k in ("chunks", "share", "told"))
+        if part < 0:
+            return row_of(number, part, b"", share, json.loads(told))
+        name = name_of(number, part)
+        counts = _counts(results_file(self.out, name))
+        if counts is None and _begun(self.out, name) <= ATTEMPTS:
+            counts = self._written(name, unpacked(chunks))
+        return row_of(number, part, b"", share, counts)
+
+    def _written(self, name: str, chunks: list[pa.Table]) -> Row:
+        done = [self.work(chunk) for chunk in chunks]
+        results = pa.concat_tables([found.results for found in done])
+        rejected = pa.concat_tables([found.rejected for found in done])
+        counts = {
+            "recognized": len(results),
+            "rejected": len(rejected),
+            "reasons": by_kind(rejected["reason"].to_pylist()),
+        }
+        _write(self.out / "rejected" / f"{name}.parquet", rejected)
+        told = {**(results.schema.metadata or {}), COUNTS: json.dumps(counts)}
+        _write(results_file(self.out, name), results.replace_schema_metadata(told))
+        return {**counts, "reused": False}
+
+
+@dataclass
+class _Account:
+    """The manifest as it grows, and which parts are in it."""
+
+    manifest: Manifest
+
+    def __post_init__(self) -> None:
+        self.seen: list[set[int]] = [set() for _ in self.manifest.files]
+        self.read = [0.0 for _ in self.manifest.files]
+        self.reasons: Counter[str] = Counter()
+
+    def add(self, row: Row) -> None:
+        """Counts a part, once; or what its reader says of a file."""
+        number, part, told = row["file"], row["part"], json.loads(row["told"])
+        file = self.manifest.files[number]
+        self.read[number] = max(self.read[number], row["share"])
+        if part < 0:
+            file.parts, file.records, file.error = told["parts"], told["records"], told["error"]
+        elif told and part not in self.seen[number]:
+            self.seen[number].add(part)
+            file.recognized += told["recognized"]
+            file.rejected += told["rejected"]
+            self.reasons.update(told["reasons"])
+            self.manifest.reused += told["reused"]
+
+    def share(self) -> float:
+        """How much of all bytes has been dealt with."""
+        sizes = [file.bytes for file in self.manifest.files]
+        done = sum(share * size for share, size in zip(self.read, sizes, strict=True))
+        return done / max(1, sum(sizes))
+
+    def closed(self, seconds: float) -> Manifest:
+        """The account at the end, checked."""
+        files = self.manifest.files
+        lost = [
+            name_of(number, part)
+            for number, (file, seen) in enumerate(zip(files, self.seen, strict=True))
+            for part in sorted(set(range(file.parts)) - seen)
+        ]
+        done = replace(
+            self.manifest,
+            reasons=dict(self.reasons.most_common()),
+            lost=lost,
+            complete=not lost and not any(file.error for file in files),
+            seconds=seconds,
+        )
+        done.check()
+        return done
+
+
+def _begun(out: Path, name: str) -> int:
+    """Notes that a part is begun, on the disk, where a crash does not reach; gives how often."""
+    path = out / "begun" / name
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with path.open("ab") as file:
+        file.write(b".")
+        return file.tell()
+
+
+def _write(path: Path, table: pa.Table) -> None:
+    with replacing(path) as temporary:
+        pq.write_table(table, temporary, compression="zstd")
+
+
+def _counts(path: Path) -> Row | None:
+    """The counts of a part that is there."""
+    if not path.is_file():
+        return None
+    counts: Row = json.loads(pq.read_metadata(path).metadata[COUNTS])
+    return {**counts, "reused": True}

@@ -1,0 +1,72 @@
+"""What reads on a cluster: tasks that cut files into parts, and how a part travels.
+
+The processes that read import this module and nothing that is slow to start: torch in each of them
+would take the cores from the actors just when these start.
+"""
+
+import io
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from vgib.errors import VgibError
+from vgib.stream.shards import Cutting, Part, cut
+
+Row = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Reader:
+    """Reads a file and gives a row for each part, and one at the end that counts the records."""
+
+    out: Path
+    cutting: Cutting
+
+    def __call__(self, batch: Row) -> Iterator[Row]:
+        (number,), (path,) = batch["file"].tolist(), batch["path"].tolist()
+        parts = records = 0
+        error = ""
+        try:
+            for part in cut(Path(path), self.cutting):
+                parts, records = parts + 1, records + part.records
+                name = name_of(number, part.number)
+                is_there = results_file(self.out, name).is_file()
+                yield row_of(number, part.number, b"" if is_there else _packed(part), part.share)
+        except (VgibError, OSError) as failure:
+            error = f"{type(failure).__name__}: {failure}"
+        told = {"parts": parts, "records": records, "error": error or None}
+        yield row_of(number, -1, b"", 1.0, told)
+
+
+def row_of(number: int, part: int, chunks: bytes, share: float, told: Row | None = None) -> Row:
+    """One row of the stream, as Ray Data takes it: lists of one."""
+    told_as = [json.dumps(told or {})]
+    return {"file": [number], "part": [part], "chunks": [chunks], "share": [share], "told": told_as}
+
+
+def name_of(file: int, part: int) -> str:
+    """The name of a part, by which its files are found."""
+    return f"{file:05d}-{part:06d}"
+
+
+def results_file(out: Path, name: str) -> Path:
+    """Where the results of a part are, or will be."""
+    return out / "results" / f"{name}.parquet"
+
+
+def _packed(part: Part) -> bytes:
+    sink = io.BytesIO()
+    options = pa.ipc.IpcWriteOptions(compression="lz4")
+    with pa.ipc.new_stream(sink, part.chunks[0].schema, options=options) as stream:
+        for chunk in part.chunks:
+            stream.write_batch(chunk.combine_chunks().to_batches()[0])
+    return sink.getvalue()
+
+
+def unpacked(data: bytes) -> list[pa.Table]:
+    """The chunks of a part that has traveled."""
+    return [pa.Table.from_batches([batch]) for batch in pa.ipc.open_stream(data)]

@@ -1,0 +1,220 @@
+"""A source of molecules to files: everything that ``vgib recognize`` does, from Python."""
+
+import glob
+import shutil
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Literal
+
+import pyarrow as pa
+
+from vgib import __version__
+from vgib.data.files import replacing
+from vgib.data.headers import Column
+from vgib.data.records import Format, Source
+from vgib.errors import InputError
+from vgib.model.card import Card
+from vgib.page.recognized import Gallery, recognized_page, refusal_line
+from vgib.stream.chunks import SIZE, iter_chunks
+from vgib.stream.ledger import Ledger, write_ledger
+from vgib.stream.parts import Parts
+from vgib.stream.pipeline import Sink, Tally, recognize_all
+from vgib.stream.processes import Engine
+from vgib.stream.work import Recognize, Recognized
+from vgib.stream.writers import (
+    Write,
+    check_outputs,
+    open_output,
+    picture_writer,
+    rejected_output,
+    rows_of,
+)
+
+
+@dataclass(frozen=True)
+class Reading:
+    """How the source is read; see :func:`vgib.stream.chunks.iter_chunks`."""
+
+    smiles_column: Column | None = None
+    names: Column | None = None
+    carry: tuple[str, ...] = ()
+    format: Format | None = None
+    size: int = SIZE
+
+
+@dataclass(frozen=True)
+class Writing:
+    """What is written, beside the results themselves.
+
+    Attributes:
+        outs: Files of results, by their endings.
+        stream: Takes the results as they come, for instance to print them.
+        pictures: A folder for a picture of each molecule.
+        picture_format: SVG or PNG.
+        ledger: A CSV file for the fragments that recur.
+        measured: The property that the ledger compares: the prediction, or a column of the source.
+    """
+
+    outs: tuple[Path, ...] = ()
+    stream: Write | None = None
+    pictures: Path | None = None
+    picture_format: Literal["svg", "png"] = "svg"
+    ledger: Path | None = None
+    measured: str = "prediction"
+
+
+def recognize_source(
+    source: Source,
+    work: Recognize,
+    writing: Writing,
+    reading: Reading | None = None,
+    *,
+    resume: bool = False,
+    engine: Engine | None = None,
+    on_chunk: Callable[[Tally], None] = lambda tally: None,
+) -> Tally:
+    """Recognizes every molecule of a source and writes what was asked for.
+
+    Records that cannot be used go to ``OUT.rejected.csv`` beside the first output. Finished chunks
+    are kept in ``OUT.parts`` until everything is written, so that after a kill the same call with
+    ``resume=True`` goes on and ends with the same files.
+
+    Raises:
+        InputError: the source has no usable molecule, or the request cannot be met.
+        FileFormatError: the source is damaged.
+        UnwritableError: an output cannot be written.
+    """
+    reading = reading or Reading()
+    check_outputs(writing.outs)
+    carry = reading.carry
+    if writing.measured != "prediction" and writing.measured not in carry:
+        carry = (*carry, writing.measured)
+    schema = work.schema(pa.field(name, pa.string()) for name in carry)
+    chunks = iter_chunks(
+        source,
+        smiles_column=reading.smiles_column,
+        names=reading.names,
+        carry=carry,
+        format=reading.format,
+        size=reading.size,
+    )
+    ledger = Ledger(writing.measured, classes=work.card.classes)
+    tally = Tally()
+    with _parts(writing.outs, settings_of(work), resume) as parts:
+        with ExitStack() as stack:
+            sinks = list(_sinks(stack, writing, schema, ledger))
+            pages = [out for out in writing.outs if out.suffix.lower() == ".html"]
+            gallery = Gallery()
+            if pages:
+                sinks.append(lambda found: gallery.add(rows_of(found.results)))
+            recognize_all(work, chunks, sinks, parts, engine=engine, on_chunk=on_chunk, tally=tally)
+            for out in pages:
+                text = _page(work.card, writing, gallery, ledger, tally)
+                stack.enter_context(replacing(out)).write_text(text, encoding="utf-8")
+        if writing.ledger is not None:
+            write_ledger(writing.ledger, ledger.entries())
+    return tally
+
+
+def settings_of(work: Recognize) -> str:
+    """All that decides what comes of a chunk: two models with equal weights are the same."""
+    settings = {key: value for key, value in asdict(work).items() if key != "model"}
+    weights = [model.card_.weights_sha256 for model in work.models]
+    return repr((__version__, weights, sorted(settings.items())))
+
+
+@contextmanager
+def _parts(outs: Sequence[Path], settings: str, resume: bool) -> Iterator[Parts]:
+    """The folder of finished chunks: beside the first output, and gone once all is written."""
+    if not outs:
+        with TemporaryDirectory(prefix="vgib-") as temporary:
+            yield Parts(Path(temporary), settings)
+        return
+    folder = parts_folder(outs[0])
+    if folder.exists():
+        _sweep(outs)
+        if not resume:
+            shutil.rmtree(folder)
+    parts = Parts(folder, settings)
+    try:
+        yield parts
+    except InputError:  # the same call would end the same way
+        parts.remove()
+        raise
+    parts.remove()
+
+
+def _sweep(outs: Sequence[Path]) -> None:
+    """Removes the unfinished files that a killed run could not."""
+    for out in outs:
+        for stray in out.parent.glob(f".{glob.escape(out.stem)}.*.part"):
+            stray.unlink()
+
+
+def parts_folder(out: Path) -> Path:
+    """Where the finished chunks of a run are kept while it goes on."""
+    return out.with_name(f"{out.name}.parts")
+
+
+def rejected_file(out: Path) -> Path:
+    """The side file of records that could not be used."""
+    return out.with_name(f"{out.stem}.rejected.csv")
+
+
+def _sinks(stack: ExitStack, writing: Writing, schema: pa.Schema, ledger: Ledger) -> Iterator[Sink]:
+    writes = [writing.stream] if writing.stream else []
+    writes += [
+        stack.enter_context(open_output(out, schema))
+        for out in writing.outs
+        if out.suffix.lower() != ".html"
+    ]
+    if writing.pictures is not None:
+        writes.append(picture_writer(writing.pictures, writing.picture_format))
+    if writing.ledger is not None or any(out.suffix.lower() == ".html" for out in writing.outs):
+        writes.append(ledger.add)
+    for write in writes:
+        yield _of_results(write)
+    if writing.outs:
+        yield stack.enter_context(rejected_output(rejected_file(writing.outs[0])))
+
+
+def _of_results(write: Write) -> Sink:
+    def sink(found: Recognized) -> None:
+        write(found.results)
+
+    return sink
+
+
+def _page(card: Card, writing: Writing, gallery: Gallery, ledger: Ledger, tally: Tally) -> str:
+    what = card.summary or "A model"
+    unit = f" ({card.unit.removeprefix('none, ')})" if card.unit else ""
+    refused = [refusal_line(item) for item in tally.first_refused]
+    if (more := tally.refused - len(refused)) > 0:
+        refused.append(f"... and {more} more, in {rejected_file(writing.outs[0]).name}")
+    quality = card.metrics.get(card.headline)
+    about = []
+    if quality:
+        about.append(
+            f"What the model is worth, on {quality['n']:,} molecules that it was not trained on: "
+            f"{card.headline.replace('_', ' ')} {quality['value']:.2f} (95 % interval "
+            f"{quality['low']:.2f} to {quality['high']:.2f})."
+        )
+    return recognized_page(
+        f"{what}: recognized molecules",
+        f"{tally.recognized:,} molecules; of each the part that carries the prediction{unit}.",
+        gallery,
+        [entry.to_json() for entry in ledger.entries()],
+        about=about,
+        refused=refused,
+        measured=_measured(card, writing.measured),
+    )
+
+
+def _measured(card: Card, column: str) -> str:
+    """What the ledger compares, in words."""
+    if column == "prediction" and card.classes is not None:
+        return f"probability of class {card.classes[-1]}"
+    return column

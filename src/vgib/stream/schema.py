@@ -1,0 +1,81 @@
+"""The columns of recognized and of refused molecules, in one place.
+
+A chunk that is to be recognized has the columns ``line`` and ``smiles`` (or ``mol block``), may
+have ``id`` and ``problem`` (why a record is broken as a record), and carries all its other columns
+through to the results.
+"""
+
+from collections.abc import Iterable
+from typing import Any
+
+import pyarrow as pa
+
+from vgib.errors import InputError
+
+LINE, ID, SMILES, PROBLEM = "line", "id", "smiles", "problem"
+
+RATIONALES = pa.list_(
+    pa.struct(
+        [
+            pa.field("smiles", pa.string()),
+            pa.field("atoms", pa.list_(pa.int32())),
+            pa.field("score", pa.float64()),
+            pa.field("keep_ratio", pa.float64()),
+        ]
+    )
+)
+
+ABOUT = {
+    LINE: "the line of the source on which the record starts, from 1",
+    ID: "the name of the molecule in the source, where it has one",
+    SMILES: "the structure, with its atoms in the order of scores and rationales",
+    "note": "what was changed before use, such as a salt that was left out",
+    "prediction": "the predicted value, class, or list of values",
+    "probability": "of classes only: the chance that the model gives to the predicted class",
+    "spread": "the standard deviation of the prediction over the members of an ensemble",
+    "stability": "how far the members agree on the atoms, from 0 to 1; empty for a single model",
+    "scores": "a number in [0, 1] for each atom",
+    "rationales": "the recognized parts, best first at each size: the fragment's SMILES with * "
+    "where bonds were cut, its atoms in the parent from 0, their mean score, their share of all",
+}
+"""What each column holds; the Parquet file carries these sentences along."""
+
+REJECTED = pa.schema(
+    [
+        pa.field(LINE, pa.int64()),
+        pa.field(ID, pa.string()),
+        pa.field("text", pa.string()),
+        pa.field("reason", pa.string()),
+    ]
+)
+
+
+def results_schema(task: str, outputs: int, carried: Iterable[pa.Field] = ()) -> pa.Schema:
+    """The columns of the results of a model.
+
+    Raises:
+        InputError: a column that is to be carried through has the name of a result.
+    """
+    kinds: dict[str, Any] = {LINE: pa.int64(), ID: pa.string(), SMILES: pa.string()}
+    kinds["note"] = pa.string()
+    if task == "classification":
+        kinds |= {"prediction": pa.int64(), "probability": pa.float64()}
+    else:
+        kinds["prediction"] = pa.float64() if outputs == 1 else pa.list_(pa.float64())
+    several = task == "regression" and outputs > 1
+    kinds |= {"spread": pa.list_(pa.float64()) if several else pa.float64()}
+    kinds["stability"] = pa.float64()
+    kinds |= {"scores": pa.list_(pa.float32()), "rationales": RATIONALES}
+    fields = [pa.field(name, kind, metadata={"about": ABOUT[name]}) for name, kind in kinds.items()]
+    others = list(carried)
+    check_carried(field.name for field in others)
+    return pa.schema(fields + others)
+
+
+def check_carried(names: Iterable[str]) -> None:
+    """Refuses to carry a column through that would be taken for a result."""
+    for name in names:
+        if name in ABOUT or name == PROBLEM:
+            raise InputError(
+                f"the column {name!r} has the name of a result; rename it, or leave it out"
+            )

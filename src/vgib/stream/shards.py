@@ -1,0 +1,142 @@
+"""Molecules of one file or of a folder, cut into parts that a cluster can take one by one."""
+
+import gzip
+import zlib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO
+
+import pyarrow as pa
+
+from vgib.data.headers import Column
+from vgib.data.records import SUFFIXES, Format, Source
+from vgib.errors import InputError, VgibError
+from vgib.stream.chunks import SIZE, iter_chunks
+
+PART = 8 * SIZE
+"""Records in a part: two or three seconds of work, which is what actors may wait for the last."""
+
+STRANGE = "\N{REPLACEMENT CHARACTER}"
+"""What stands in the place of a line that is no text."""
+
+
+@dataclass(frozen=True)
+class Cutting:
+    """How files are read and cut; see :func:`vgib.stream.chunks.iter_chunks`.
+
+    Attributes:
+        smiles_column: The column of structures.
+        names: The column of names.
+        carry: Other columns that the results shall have.
+        format: Of files whose names do not tell.
+        chunk: Records that are recognized at once: the same as on one machine, so that the results
+            are the same to the last bit.
+        part: Records of one part; a multiple of the chunk.
+    """
+
+    smiles_column: Column | None = None
+    names: Column | None = None
+    carry: tuple[str, ...] = ()
+    format: Format | None = None
+    chunk: int = SIZE
+    part: int = PART
+
+
+@dataclass(frozen=True)
+class Part:
+    """Some records of a file in a row.
+
+    Attributes:
+        number: Of the part in its file, from 0.
+        chunks: Their tables.
+        share: How much of the file has been read with them.
+    """
+
+    number: int
+    chunks: list[pa.Table]
+    share: float
+
+    @property
+    def records(self) -> int:
+        """How many there are."""
+        return sum(map(len, self.chunks))
+
+
+def input_files(source: Path) -> list[Path]:
+    """The file itself, or those of a folder that hold molecules, by name.
+
+    Raises:
+        InputError: there are none.
+    """
+    if source.is_file():
+        return [source]
+    found = [path for path in sorted(source.rglob("*")) if _format(path) and path.is_file()]
+    if not found:
+        endings = ", ".join(SUFFIXES)
+        raise InputError(f"{str(source)!r} holds no molecules; expected files with {endings}")
+    return found
+
+
+def _format(path: Path) -> Format | None:
+    name = path.name.lower().removesuffix(".gz")
+    return None if path.name.startswith(".") else SUFFIXES.get(Path(name).suffix)
+
+
+def cut(path: Path, cutting: Cutting) -> Iterator[Part]:
+    """The parts of a file, one after the other.
+
+    A line that is no text costs itself only: it becomes a record that no chemistry can read.
+
+    Raises:
+        VgibError: the file cannot be read any further; what came before it was given out.
+    """
+    size = max(1, path.stat().st_size)
+    with path.open("rb") as raw:
+        form = cutting.format or _format(path)
+        source: Source = path if form == "parquet" else _lines(raw)
+        chunks = iter_chunks(
+            source,
+            smiles_column=cutting.smiles_column,
+            names=cutting.names,
+            carry=cutting.carry,
+            format=form,
+            size=cutting.chunk,
+        )
+        number, held = 0, list[pa.Table]()
+        try:
+            for chunk in chunks:
+                held.append(chunk.records)
+                if sum(map(len, held)) >= cutting.part:
+                    yield Part(number, held, chunk.share or raw.tell() / size)
+                    number, held = number + 1, []
+        except VgibError:
+            if held:
+                yield Part(number, held, 1.0)
+            raise
+        if held:
+            yield Part(number, held, 1.0)
+
+
+def _lines(raw: IO[bytes]) -> Iterator[str]:
+    """The lines of a file, gzipped or not, whatever is in them."""
+    is_gzip = raw.read(2) == b"\x1f\x8b"
+    raw.seek(0)
+    handle: IO[bytes] = gzip.GzipFile(fileobj=raw) if is_gzip else raw  # type: ignore[assignment]
+    try:
+        for number, line in enumerate(handle, 1):
+            yield _text(line).removeprefix("\ufeff") if number == 1 else _text(line)
+    except (EOFError, gzip.BadGzipFile, zlib.error) as error:
+        raise InputError(f"the gzip file is damaged ({error}); fetch it again") from error
+
+
+def _text(line: bytes) -> str:
+    """A line as text; of what is none, one word of its letters and digits."""
+    try:
+        text = line.decode()
+    except UnicodeDecodeError:
+        text = "\0"
+    if "\0" not in text:
+        return text
+    seen = "".join(chr(byte) for byte in line[:40] if chr(byte).isascii() and chr(byte).isalnum())
+    return f"{STRANGE}{seen}\n"

@@ -1,0 +1,215 @@
+"""The one training loop: read it top to bottom."""
+
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from math import isfinite
+from pathlib import Path
+from time import monotonic, perf_counter
+
+import torch
+from torch import Tensor
+
+from vgib.config import Training
+from vgib.data.packed import Batch, PackedGraphs
+from vgib.errors import InputError, VgibError
+from vgib.nn.net import SubgraphNet
+from vgib.train.checkpoint import Epoch, History, Progress, identity
+from vgib.train.optimizer import Level, levels
+from vgib.train.team import ALONE, Alone
+
+
+class DivergedError(VgibError, ArithmeticError):
+    """Training whose loss is no longer a number."""
+
+
+def train(
+    net: SubgraphNet,
+    graphs: PackedGraphs,
+    *,
+    index: Tensor | None = None,
+    val: PackedGraphs | None = None,
+    settings: Training,
+    checkpoint: Path | None = None,
+    checkpoint_seconds: float = 30.0,
+    on_epoch: Callable[[Epoch], None] | None = None,
+    on_step: Callable[[dict[str, Tensor]], None] | None = None,
+    device: torch.device | str = "cpu",
+    team: Alone = ALONE,
+) -> History:
+    """Trains in place and gives the history.
+
+    Args:
+        net: The model; left in evaluation mode with the selected weights.
+        graphs: Graphs with labels.
+        index: The graphs to train on; all when ``None``.
+        val: Graphs for model selection and early stopping; without them the last weights stay.
+        settings: Everything else.
+        checkpoint: A file to resume from when it exists, and to write as training goes on. It is
+            replaced atomically: a killed process resumes to the very same weights.
+        checkpoint_seconds: Least time between two writes.
+        on_epoch: Called with each finished epoch, once its checkpoint is written.
+        on_step: Called with every term of each finished step, as tensors.
+        device: Where to compute.
+        team: The workers that train this model, each with its own part of the graphs; weights and
+            histories are the same on all of them.
+    """
+    _check(net, graphs, index, val)
+    net.to(device)
+    outer, inner = levels(net, settings, team)
+    own = len(graphs) if index is None else len(index)
+    held_out = [] if val is None else list(val.batches(1024, device=device))
+    sizes, moments = team.batch_sizes(settings.batch_size, own), _moments(net)
+    made_of = identity(net, graphs, index, val) if checkpoint is not None else {}
+    state = Progress(net, outer, inner, History(), settings, made_of)
+    with threads(settings.threads), seeded(settings.seed + (team.rank << 32), device):
+        if checkpoint is not None and checkpoint.exists():
+            state.load(checkpoint)
+        written = monotonic()
+        for epoch in range(len(state.history.epochs), settings.epochs):
+            if state.is_done():
+                break
+            started = perf_counter()
+            outer.set_rate(settings, epoch)
+            net.bottleneck.start_epoch(epoch)
+            sums: dict[str, Tensor] = {}
+            net.train()
+            for batch in graphs.batches(
+                sizes, index=index, generator=torch.default_generator, device=device
+            ):
+                terms = train_step(net, batch, outer, inner, clip=settings.clip)
+                team.average(moments, batch.num_graphs)
+                for name, term in terms.items():
+                    sums[name] = sums.get(name, 0.0) + term.detach() * batch.num_graphs
+                if on_step is not None:
+                    on_step(terms)
+            record = team.mean({name: float(total) / own for name, total in sums.items()}, own)
+            outer.update_mean(settings.average)
+            if val is not None:
+                with outer.mean_shown():
+                    loss = validation_loss(net, held_out)
+                record |= team.mean({"val_loss": loss}, len(val))
+            if not all(isfinite(value) for value in record.values()):
+                raise DivergedError(
+                    f"training diverged in epoch {epoch + 1}: {record}; lower lr "
+                    f"(now {settings.lr}), set clip=1.0, or look for NaN in features and labels"
+                )
+            record["seconds"] = perf_counter() - started
+            state.finish_epoch(record)
+            if checkpoint is not None and monotonic() - written >= checkpoint_seconds:
+                state.save(checkpoint)
+                written = monotonic()
+            if on_epoch is not None:
+                with outer.mean_shown():
+                    on_epoch(state.history.epochs[-1])
+        if checkpoint is not None:
+            state.save(checkpoint)
+    state.restore_selected()
+    for level in state.levels().values():
+        level.parameters.release()
+    net.eval()
+    return state.history
+
+
+def train_step(
+    net: SubgraphNet,
+    batch: Batch,
+    outer: Level,
+    inner: Level | None = None,
+    *,
+    clip: float | None = None,
+) -> dict[str, Tensor]:
+    """One step on a batch; gives every loss term, the ``loss`` and the ``kept`` share.
+
+    The inner level of a two-level objective goes first: the critic alone, on this batch as it is
+    encoded now.
+    """
+    assert batch.y is not None
+    encoded = net.encode(batch.x, batch.adj, batch.graphs)
+    if inner is not None:
+        for _ in net.bottleneck.inner_gradients(encoded.detached()):
+            inner.move(batch.num_graphs)
+    perturbed = net.perturb(encoded)
+    terms = net.terms_of(encoded, perturbed, batch.y)
+    loss = net.objective(terms)
+    outer.step(loss, batch.num_graphs, clip)
+    kept = batch.graphs.overall_mean((perturbed.scores.detach() >= 0.5).float())
+    return terms | {"loss": loss, "kept": kept}
+
+
+@torch.no_grad()
+def validation_loss(net: SubgraphNet, batches: Iterable[Batch]) -> float:
+    """The loss of the prediction that is used at test time; no randomness."""
+    net.eval()
+    total, graphs = 0.0, 0
+    for batch in batches:
+        assert batch.y is not None
+        output, _ = net.predict(batch.x, batch.adj, batch.graphs)
+        total += float(net.loss(output, batch.y)) * batch.num_graphs
+        graphs += batch.num_graphs
+    return total / graphs
+
+
+@torch.no_grad()
+def predict(
+    net: SubgraphNet,
+    graphs: PackedGraphs,
+    *,
+    batch_size: int = 1024,
+    device: torch.device | str = "cpu",
+) -> tuple[Tensor, Tensor]:
+    """Outputs ``[num_graphs, outputs]`` in the target's units, and node scores ``[num_nodes]``."""
+    net.to(device).eval()
+    outputs, scores = [], []
+    with threads(1):
+        for batch in graphs.batches(batch_size, device=device):
+            output, score = net.predict(batch.x, batch.adj, batch.graphs)
+            outputs.append(net.rescale(output).cpu())
+            scores.append(score.cpu())
+    return torch.cat(outputs), torch.cat(scores)
+
+
+@contextmanager
+def threads(count: int) -> Iterator[None]:
+    """Runs a block with so many torch threads, and goes back to as many as before.
+
+    Models of this size are faster with one: a second thread waits more than it works, and on a busy
+    machine makes training many times slower.
+    """
+    before = torch.get_num_threads()
+    torch.set_num_threads(count)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)
+
+
+@contextmanager
+def seeded(seed: int, device: torch.device | str = "cpu") -> Iterator[None]:
+    """Runs a block from a seed and hands the global random state back as it was."""
+    kind = torch.device(device)
+    with torch.random.fork_rng([kind] if kind.type == "cuda" else []):
+        torch.manual_seed(seed)
+        yield
+
+
+def _moments(net: SubgraphNet) -> list[Tensor]:
+    """The running moments (of a population prior, of batch norm), which every batch moves."""
+    buffers = [*net.encoder.buffers(), *net.bottleneck.buffers()]
+    return [buffer for buffer in buffers if buffer.is_floating_point()]
+
+
+def _check(
+    net: SubgraphNet, graphs: PackedGraphs, index: Tensor | None, val: PackedGraphs | None
+) -> None:
+    """Refuses at the border what would fail somewhere inside."""
+    if index is not None and index.dtype == torch.bool:
+        raise InputError("index must hold graph numbers, not a mask; use mask.nonzero().flatten()")
+    for name, part in (("training", graphs), ("validation", val)):
+        if part is None:
+            continue
+        if not len(part) or (part is graphs and index is not None and not len(index)):
+            raise InputError(f"there are no {name} graphs")
+        if part.y is None:
+            raise InputError(f"the {name} graphs carry no labels")
+        if net.task == "classification" and part.y.is_floating_point():
+            raise InputError(f"the {name} labels must be whole numbers for classification")

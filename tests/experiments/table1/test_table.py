@@ -1,0 +1,164 @@
+"""Table 1 from records: controls, gaps, intervals, what is missing."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from vgib.experiments.engine import drawing
+from vgib.experiments.engine.recipe import Recipe, recipe
+from vgib.experiments.engine.records import FIELDS, Records
+from vgib.experiments.engine.statistics import Difference
+from vgib.experiments.table1 import table as interpretation
+from vgib.experiments.table1.table import Cell, gap_share, percent
+
+MOLECULES = 40
+Write = Callable[..., None]
+Invented = Callable[[int], dict[str, Any]]
+
+
+@pytest.fixture
+def made() -> Recipe:
+    return recipe("table1")
+
+
+@pytest.fixture
+def records(tmp_path: Path) -> Records:
+    return Records(tmp_path / "table1")
+
+
+@pytest.fixture
+def write(made: Recipe, records: Records, invented: Invented) -> Write:
+    """Files invented records of a cell, one for each seed."""
+
+    def file(method: str, *owns: int, version: str = "list", target: str = "qed") -> None:
+        subset = {"version": version, "property": target, "method": method}
+        for job, own in zip(made.jobs(subset=subset), owns, strict=False):
+            told = {"key": job.key(), "result": invented(own), "seconds": {"cpu": 2.0}}
+            records.append(job.cell(), dict.fromkeys(FIELDS) | told)
+
+    return file
+
+
+def cell_of(made: Recipe, records: Records, method: str) -> Cell:
+    found = interpretation.cells(made, records)
+    wanted = ("list", "qed", method)
+    return next(cell for cell in found if (cell.version, cell.target, cell.method) == wanted)
+
+
+def test_tables_without_records_are_drawn(made: Recipe, records: Records) -> None:
+    drawn = drawing.draw(made, records)
+    text = drawing.markdown(made, records, drawn)
+    assert "0 of" in text and "nan" not in text
+    assert drawn.figures == {} and drawn.summary == []
+
+
+def test_the_gap_closed_is_the_way_from_random_to_best(
+    made: Recipe, records: Records, write: Write
+) -> None:
+    write("gsat", 230, 220, 210)
+    gap = cell_of(made, records, "gsat").gap_closed("half")
+    assert gap.mean == pytest.approx((300 - 220) / (300 - 200), abs=0.02)
+    assert gap.low < gap.mean < gap.high
+    assert gap.low < 0.72 and gap.high > 0.88  # seeds differ by more than molecules do
+    assert gap_share(np.array([0.3, 0.3, 0.2])) == 0 and gap_share(np.array([0.2, 0.3, 0.2])) == 1
+
+
+def test_the_difference_is_paired_and_says_who_wins(
+    made: Recipe, records: Records, write: Write
+) -> None:
+    write("gsat", 220, 220, 220)
+    cell = cell_of(made, records, "gsat")
+    assert cell.difference("half").mean == pytest.approx(-0.08, abs=0.002)
+    assert cell.difference("half").verdict == "loss"  # below zero: diverges less
+    assert cell.difference("paper", "each_connected").mean == pytest.approx(-0.09, abs=0.002)
+
+
+def test_molecules_that_were_not_judged_are_left_out(
+    made: Recipe, records: Records, write: Write
+) -> None:
+    write("gsat", 220)
+    record = next(iter(records))
+    record["result"]["half"]["each"][0] = None
+    (group,) = Cell("list", "qed", "gsat", 3, {0: record}, None).groups("half", "each")
+    assert len(group) == MOLECULES - 1
+
+
+def test_a_cell_with_missing_seeds_says_so(made: Recipe, records: Records, write: Write) -> None:
+    write("vgib-paper", 220)
+    write("att05", 320, 320, 320)
+    (first, *_) = interpretation.tables(interpretation.cells(made, records))
+    rows = {row[0]: row[1] for row in first.rows}
+    assert rows["vgib-paper"] == "0.220 ± 0.10 at 50% (0.32) [1/3]"
+    assert rows["att05"] == "0.320 ± 0.10 at 50% (0.48)"
+    assert rows["gsat"] == "..."
+    assert rows["random connected half"] == "0.290 at 50%"
+
+
+def test_seeds_that_did_different_things_are_told_one_by_one() -> None:
+    def seed(share: float) -> dict[str, Any]:
+        return {"result": {"paper": {"kept_share": share}}}
+
+    alike = Cell("list", "qed", "gsat", 2, {0: seed(0.5), 1: seed(0.54)}, None)
+    apart = Cell("list", "qed", "gsat", 2, {0: seed(0.05), 1: seed(1.0)}, None)
+    assert alike.kept("paper") == "52%" and apart.kept("paper") == "5/100%"
+
+
+def test_everything_is_drawn_from_records(made: Recipe, records: Records, write: Write) -> None:
+    for method in ("vgib-paper", "gib"):
+        for target in ("qed", "hlm"):
+            write(method, 220, 230, 240, target=target)
+    drawn = drawing.draw(made, records)
+    text = drawing.markdown(made, records, drawn)
+    assert "nan" not in text and "0.34" in text
+    assert set(drawn.figures) == {"table1_size.svg", "table1_gap.svg"}
+    assert all(svg.startswith("<svg") for svg in drawn.figures.values())
+    assert drawing.draw(made, records).figures == drawn.figures  # the same each time
+    assert len(drawn.numbers.rows) == 4 * 3
+    told = next(row for row in drawn.summary if row["method"] == "gib")
+    assert told["gap_closed_at_half"]["mean"] == pytest.approx(0.7, abs=0.02)
+
+
+def test_an_ablation_of_one_property_has_no_summary(tmp_path: Path) -> None:
+    made = recipe("ablation_interpretation")
+    titles = [table.title for table in drawing.draw(made, Records(tmp_path)).tables]
+    assert len(titles) == 3 and all(title.startswith("QED") for title in titles)
+
+
+def test_a_guided_choice_is_also_compared_with_all_that_was_offered(
+    made: Recipe, records: Records, write: Write
+) -> None:
+    write("vgib-paper", 290, 290, 290)
+    write("vgib-recommended", 220, 220, 220)
+    nearest = cell_of(made, records, "vgib-paper")
+    guided = cell_of(made, records, "vgib-recommended")
+    assert (nearest.rule, guided.rule) == ("ring_intact", "guided")
+    assert guided.gap_closed_among(nearest, "half").mean == pytest.approx(0.8, abs=0.02)
+    first, gap, *_ = interpretation.tables(interpretation.cells(made, records))
+    assert gap.rows[-1][0] == "vgib-recommended, one atom more allowed"
+    assert gap.rows[-1][1].startswith(("79 %", "80 %")) and gap.rows[-1][2] == "..."
+    rows = {row[0]: row[1] for row in first.rows}
+    assert rows["vgib-recommended"] == "0.220 ± 0.10 at 50% (0.32)"
+
+
+def test_a_guided_choice_is_also_compared_with_parts_of_exactly_its_size(
+    made: Recipe, records: Records, write: Write, invented: Invented
+) -> None:
+    write("vgib-paper", 290, 290, 290)
+    write("vgib-recommended", 220, 220, 220)
+    cell = cell_of(made, records, "vgib-recommended")
+    assert cell.gap_closed_at_own_size("half") is None  # records from before it was written down
+    for result in cell.results:
+        each = np.array(result["half"]["each"])
+        result["half"] |= {"each_same_random": each + 30, "each_same_best": each - 20}
+    same = cell.gap_closed_at_own_size("half")
+    assert same is not None and same.mean == pytest.approx(0.6)
+    rows = {row[0]: row[1:] for row in interpretation.offered_rows([cell], "half")}
+    assert rows["vgib-recommended, exactly as many atoms"] == ("60 % [60, 60]",)
+
+
+def test_a_share_is_told_in_per_cent() -> None:
+    assert percent(Difference(0.791, 0.7, 0.88, 900)) == "79 % [70, 88]"
+    assert percent(Difference(float("nan"), 0, 0, 1)) == "..."

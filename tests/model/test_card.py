@@ -1,0 +1,180 @@
+"""A saved model is weights and one page; whatever else comes is refused with a reason."""
+
+import json
+import pickletools
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from safetensors import safe_open
+from safetensors.torch import load_file, save_file
+
+from vgib.data.molecules import load_drugs
+from vgib.errors import FileFormatError, InputError, UnknownNameError, UnwritableError, VgibError
+from vgib.model.card import (
+    CARD_FILE,
+    CARD_VERSION,
+    WEIGHTS_FILE,
+    Card,
+    load_model,
+    part_name,
+    versions,
+)
+from vgib.model.recognizer import SubgraphRecognizer
+
+SMILES = load_drugs()["smiles"].tolist()[:12]
+TINY: dict[str, Any] = {"hidden": 4, "depth": 1, "head_hidden": 4, "epochs": 1}
+
+
+@pytest.fixture(scope="module")
+def model() -> SubgraphRecognizer:
+    return SubgraphRecognizer(**TINY).fit(SMILES, np.linspace(0, 1, len(SMILES)))
+
+
+@pytest.fixture
+def folder(model: SubgraphRecognizer, tmp_path: Path) -> Path:
+    return model.save(tmp_path / "model", summary="A toy.", metrics={"r_squared": {"value": 0.1}})
+
+
+def change(folder: Path, **values: Any) -> None:
+    path = folder / CARD_FILE
+    path.write_text(json.dumps(json.loads(path.read_text()) | values))
+
+
+def test_a_loaded_model_says_what_the_saved_one_said(
+    model: SubgraphRecognizer, folder: Path
+) -> None:
+    loaded = SubgraphRecognizer.load(str(folder))
+    assert np.array_equal(loaded.predict(SMILES), model.predict(SMILES))
+    assert np.array_equal(loaded.scores(SMILES), model.scores(SMILES))
+    assert loaded.subgraphs(SMILES) == model.subgraphs(SMILES)
+    assert loaded.card_ == model.card_
+    assert loaded.settings() == model.settings()
+
+
+def test_a_loaded_model_can_be_saved_again(folder: Path, tmp_path: Path) -> None:
+    copy = SubgraphRecognizer.load(folder).save(tmp_path / "copy")
+    assert (copy / CARD_FILE).read_text() == (folder / CARD_FILE).read_text()
+    assert (copy / WEIGHTS_FILE).read_bytes() == (folder / WEIGHTS_FILE).read_bytes()
+
+
+def test_the_page_says_what_the_model_is(folder: Path) -> None:
+    page = json.loads((folder / CARD_FILE).read_text())
+    assert page["card_version"] == CARD_VERSION
+    assert page["summary"] == "A toy." and page["metrics"] == {"r_squared": {"value": 0.1}}
+    assert (page["features"], page["encoder"], page["bottleneck"]) == ("rich", "gcn", "vgib")
+    assert page["architecture"]["hidden"] == 4 and page["training"]["epochs"] == 1
+    assert page["data"]["graphs"] == len(SMILES) and len(page["data"]["sha256"]) == 64
+    assert page["versions"] == versions()
+    assert {"python", "torch", "rdkit", "vgib"} <= set(page["versions"])
+
+
+def test_nothing_is_pickled(folder: Path) -> None:
+    assert sorted(path.name for path in folder.iterdir()) == [CARD_FILE, WEIGHTS_FILE]
+    with safe_open(folder / WEIGHTS_FILE, framework="pt") as file:
+        assert file.metadata()["format"] == "vgib-model"
+    for path in folder.iterdir():
+        with pytest.raises(ValueError, match=r"opcode|pickle|expected|exhausted|unknown"):
+            list(pickletools.genops(path.read_bytes()))
+
+
+def exchange_weights(folder: Path) -> None:
+    weights = load_file(folder / WEIGHTS_FILE)
+    save_file({name: 0 * value for name, value in weights.items()}, folder / WEIGHTS_FILE)
+
+
+def truncate_weights(folder: Path) -> None:
+    path = folder / WEIGHTS_FILE
+    path.write_bytes(path.read_bytes()[:-10])
+
+
+def put_a_folder_for_weights(folder: Path) -> None:
+    (folder / WEIGHTS_FILE).unlink()
+    (folder / WEIGHTS_FILE).mkdir()
+
+
+# What is done to the folder, and what the error must say.
+DAMAGES: dict[str, tuple[Callable[[Path], Any], str]] = {
+    "no page": (lambda f: (f / CARD_FILE).unlink(), "not a model folder: it has no card.json"),
+    "not JSON": (lambda f: (f / CARD_FILE).write_text("{oops"), "is not JSON"),
+    "not text": (lambda f: (f / CARD_FILE).write_bytes(b"\xff\xfe\x00"), "is not JSON"),
+    "a list": (lambda f: (f / CARD_FILE).write_text("[1]"), "save the model again"),
+    "half a page": (lambda f: (f / CARD_FILE).write_text("{}"), "task: field required"),
+    "newer": (lambda f: change(f, card_version=99), r"newer vgib \(card version 99"),
+    "odd version": (lambda f: change(f, card_version="new"), "card_version: input should be"),
+    "unknown key": (lambda f: change(f, color="red"), "color: extra inputs are not permitted"),
+    "wrong value": (lambda f: change(f, task="guess"), "task: input should be 'regression'"),
+    "other atoms": (lambda f: change(f, features_version=0), "version 0 of the rich atom features"),
+    "exchanged": (exchange_weights, "the checksum differs"),
+    "truncated": (truncate_weights, "the checksum differs"),
+    "no weights": (lambda f: (f / WEIGHTS_FILE).unlink(), "cannot be used"),
+    "a folder": (put_a_folder_for_weights, "cannot be used"),
+}
+
+
+@pytest.mark.parametrize("damage", DAMAGES)
+def test_a_damaged_model_is_refused_with_the_reason(damage: str, folder: Path) -> None:
+    act, message = DAMAGES[damage]
+    act(folder)
+    with pytest.raises(FileFormatError, match=message) as caught:
+        SubgraphRecognizer.load(folder)
+    assert str(folder) in str(caught.value)
+
+
+def test_weights_that_do_not_fit_the_page_are_refused(folder: Path) -> None:
+    page = json.loads((folder / CARD_FILE).read_text())
+    change(folder, architecture=page["architecture"] | {"hidden": 5})
+    with pytest.raises(FileFormatError, match=r"(?s)cannot be used.*size mismatch"):
+        SubgraphRecognizer.load(folder)
+
+
+@pytest.mark.parametrize(
+    ("values", "message"),
+    [
+        ({"bottleneck": "vgibb"}, "did you mean 'vgib'"),
+        ({"encoder": "gcm"}, "did you mean 'gcn'"),
+        ({"features": "rick"}, "did you mean 'rich'"),
+    ],
+)
+def test_a_name_that_this_version_does_not_know_is_answered(
+    values: dict[str, str], message: str, folder: Path
+) -> None:
+    change(folder, **values)
+    with pytest.raises(UnknownNameError, match=message):
+        SubgraphRecognizer.load(folder)
+
+
+def test_no_folder_or_a_file_in_its_place_is_refused(folder: Path, tmp_path: Path) -> None:
+    for wrong in (tmp_path / "nowhere", folder / CARD_FILE):
+        with pytest.raises(InputError, match="there is no model folder"):
+            SubgraphRecognizer.load(wrong)
+    with pytest.raises(VgibError, match="not a model folder"):
+        load_model(tmp_path)
+
+
+def test_a_place_that_cannot_be_written_is_answered(
+    model: SubgraphRecognizer, folder: Path
+) -> None:
+    with pytest.raises(UnwritableError, match="cannot write"):
+        model.save(folder / CARD_FILE)
+
+
+def test_a_save_that_fails_leaves_the_old_model_or_says_so(
+    model: SubgraphRecognizer, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*args: Any) -> None:
+        raise UnwritableError("no space left on device")
+
+    before = (folder / CARD_FILE).read_text()
+    monkeypatch.setattr(Card, "write", full)
+    with pytest.raises(UnwritableError):
+        model.save(folder)
+    assert (folder / CARD_FILE).read_text() == before
+    assert not [path for path in folder.iterdir() if path.suffix == ".part"]
+
+
+def test_parts_without_a_registered_name_are_called_custom() -> None:
+    assert part_name("gcn") == "gcn"
+    assert part_name(dict) == "custom:dict" and part_name({}) == "custom:dict"

@@ -1,0 +1,113 @@
+"""What labels say: the task, the classes, and whether they can be used."""
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+import torch
+
+from vgib.data.packed import PackedGraphs
+from vgib.data.synthetic import generate_ba2motifs
+from vgib.errors import InputError
+from vgib.model.labels import as_targets, labels_each, task_of, with_labels
+
+GRAPHS: PackedGraphs = replace(generate_ba2motifs(4), y=None)
+
+
+@pytest.mark.parametrize(
+    "y",
+    [
+        [1, 0, 1, 0],
+        (1, 0, 1, 0),
+        np.array([1, 0, 1, 0], dtype=np.uint8),
+        torch.tensor([1, 0, 1, 0]),
+        pd.Series([1, 0, 1, 0], index=[9, 8, 7, 6]),
+        [[1], [0], [1], [0]],
+        [True, False, True, False],
+    ],
+)
+def test_labels_come_in_many_kinds(y: Any) -> None:
+    labeled = with_labels(GRAPHS, y)
+    assert labeled.y.tolist() == [1, 0, 1, 0]
+    assert task_of(labeled) == ("classification", [0, 1])
+    assert as_targets(labeled, "classification", [0, 1]).y.dtype == torch.int64
+
+
+def test_given_labels_go_before_those_that_the_graphs_carry() -> None:
+    carrying = with_labels(GRAPHS, [0.5, 1.5, 2.5, 3.5])
+    assert with_labels(carrying).y.tolist() == [0.5, 1.5, 2.5, 3.5]
+    assert with_labels(carrying, [1, 2, 3, 4]).y.tolist() == [1, 2, 3, 4]
+    assert GRAPHS.y is None  # the given graphs are left as they are
+
+
+def test_the_type_of_the_labels_says_the_task() -> None:
+    assert task_of(with_labels(GRAPHS, [0.0, 1.0, 0.0, 1.0])) == ("regression", None)
+    assert task_of(with_labels(GRAPHS, [3, -1, 3, 7])) == ("classification", [-1, 3, 7])
+
+
+def test_the_task_can_be_asked_for() -> None:
+    whole = with_labels(GRAPHS, [0.0, 2.0, 0.0, 2.0])
+    assert task_of(whole, "classification") == ("classification", [0, 2])
+    assert task_of(with_labels(GRAPHS, [1, 2, 3, 4]), "regression") == ("regression", None)
+
+
+def test_classes_are_numbered_from_zero() -> None:
+    targets = as_targets(with_labels(GRAPHS, [7, -1, 3, 7]), "classification", [-1, 3, 7])
+    assert targets.y.tolist() == [2, 0, 1, 2]
+
+
+def test_values_become_32_bits() -> None:
+    table = np.arange(8).reshape(4, 2)
+    targets = as_targets(with_labels(GRAPHS, table), "regression", None)
+    assert targets.y.dtype == torch.float32 and labels_each(targets) == 2
+    assert labels_each(with_labels(GRAPHS, [1, 2, 3, 4])) == 1
+
+
+@pytest.mark.parametrize("y", [[0, 1, 2, 0], [0, 1, -1, 0], [0.0, 1.0, 0.5, 0.0]])
+def test_classes_beyond_those_of_training_are_refused(y: list[float]) -> None:
+    with pytest.raises(InputError, match=r"classes beyond \[0, 1\]"):
+        as_targets(with_labels(GRAPHS, y), "classification", [0, 1])
+
+
+def test_the_number_of_values_must_be_that_of_the_model() -> None:
+    with pytest.raises(InputError, match="have 1 labels each; this model predicts 2"):
+        as_targets(with_labels(GRAPHS, [1.0, 2.0, 3.0, 4.0]), "regression", None, 2)
+
+
+@pytest.mark.parametrize(
+    ("y", "message"),
+    [
+        (None, "carry no labels; pass y="),
+        ([1, 2, 3], r"4 graphs and labels of shape \(3,\)"),
+        (1, r"shape \(\)"),
+        (np.zeros((4, 1, 1)), r"shape \(4, 1, 1\)"),
+        (["a", "b", "a", "b"], "must be numbers, classes or values; got 'a'"),
+        ([1.0, None, 1.0, 2.0], "got None"),
+        (np.zeros(4, dtype=complex), "must be numbers"),
+        ([1.0, np.nan, np.inf, 2.0], "2 of 4 labels are NaN or infinite, the first of graph 1"),
+        ([[1.0, 2.0]] * 3 + [[1.0, np.nan]], "1 of 4 labels.*graph 3"),
+    ],
+)
+def test_labels_that_cannot_be_used_are_answered(y: Any, message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        with_labels(GRAPHS, y)
+
+
+@pytest.mark.parametrize(
+    ("y", "message"),
+    [
+        ([0.5, 1.0, 2.0, 3.0], "values that are not whole"),
+        ([5, 5, 5, 5], "at least two classes; all are 5"),
+        ([[0, 1]] * 4, "one label for each graph; got several"),
+    ],
+)
+def test_labels_that_are_no_classes_are_answered(y: Any, message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        task_of(with_labels(GRAPHS, y), "classification")
+
+
+def test_no_graphs_cannot_be_learned_from() -> None:
+    with pytest.raises(InputError, match="no graphs"):
+        with_labels(GRAPHS[[]], [])

@@ -1,0 +1,274 @@
+import math
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from vgib.errors import InputError
+from vgib.select import masks as select
+from vgib.select.blocktree import connected_unions
+
+
+class Packed:
+    """Graphs as flat arrays, from edge lists."""
+
+    def __init__(self, sizes, edges):
+        self.node_ptr = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
+        rows = [[] for _ in range(self.node_ptr[-1])]
+        for graph, begin, end in edges:
+            rows[self.node_ptr[graph] + begin].append(end)
+            rows[self.node_ptr[graph] + end].append(begin)
+        self.indptr = np.concatenate([[0], np.cumsum([len(row) for row in rows])]).astype(np.int64)
+        self.col = np.array([end for row in rows for end in sorted(row)], dtype=np.int32)
+
+    def bounds(self):
+        return list(zip(self.node_ptr[:-1].tolist(), self.node_ptr[1:].tolist(), strict=True))
+
+    def neighbors(self, node):
+        graph = np.searchsorted(self.node_ptr, node, side="right") - 1
+        own = self.col[self.indptr[node] : self.indptr[node + 1]]
+        return [int(other + self.node_ptr[graph]) for other in own]
+
+
+@st.composite
+def packed(draw, tree=False):
+    """Up to four random graphs of up to nine nodes, with scores that are often equal."""
+    sizes = draw(st.lists(st.integers(1, 9), min_size=1, max_size=4))
+    edges = set()
+    for graph, nodes in enumerate(sizes):
+        for node in range(1, nodes):
+            if tree or draw(st.booleans()):
+                edges.add((graph, draw(st.integers(0, node - 1)), node))
+        if not tree:
+            for _ in range(draw(st.integers(0, 3))):
+                ends = draw(st.tuples(st.integers(0, nodes - 1), st.integers(0, nodes - 1)))
+                if ends[0] != ends[1]:
+                    edges.add((graph, min(ends), max(ends)))
+    graphs = Packed(sizes, sorted(edges))
+    total = sum(sizes)
+    scores = draw(st.lists(st.sampled_from([0.0, 0.25, 0.5, 0.9]), min_size=total, max_size=total))
+    return graphs, np.array(scores)
+
+
+def parts_of(graphs, nodes):
+    """The connected parts of some nodes, by walking."""
+    left, parts = set(nodes), []
+    while left:
+        stack = [min(left)]
+        part = {stack[0]}
+        while stack:
+            for other in graphs.neighbors(stack.pop()):
+                if other in left and other not in part:
+                    part.add(other)
+                    stack.append(other)
+        parts.append(part)
+        left -= part
+    return parts
+
+
+@given(packed(), st.sampled_from([0.1, 0.29, 0.3, 0.5, 0.55, 1.0]))
+def test_keep_ratio_takes_the_best_nodes_of_each_graph(case, ratio):
+    graphs, scores = case
+    mask = select.keep_ratio(scores, graphs.node_ptr, ratio)
+    for low, high in graphs.bounds():
+        amount = max(1, math.floor(round(ratio * (high - low), 6) + 0.5))
+        best = sorted(range(low, high), key=lambda node: (-scores[node], node))[:amount]
+        assert np.flatnonzero(mask[low:high]).tolist() == sorted(node - low for node in best)
+
+
+def test_a_half_is_rounded_up_as_on_paper():
+    ptr = np.array([0, 50, 53, 54])
+    assert select.sizes_of_ratio(ptr, 0.29).tolist() == [15, 1, 1]
+    assert select.sizes_of_ratio(ptr, 0.5).tolist() == [25, 2, 1]
+
+
+@given(packed())
+def test_threshold_keeps_half_or_more_and_else_the_best_node(case):
+    graphs, scores = case
+    mask = select.threshold(scores, graphs.node_ptr)
+    for low, high in graphs.bounds():
+        own = scores[low:high]
+        expected = own >= 0.5
+        if not expected.any():
+            expected[own.argmax()] = True
+        np.testing.assert_array_equal(mask[low:high], expected)
+
+
+@given(packed(), st.integers(1, 12))
+def test_size_is_exact_unless_the_graph_is_smaller(case, amount):
+    graphs, scores = case
+    mask = select.size(scores, graphs.node_ptr, amount)
+    for low, high in graphs.bounds():
+        assert mask[low:high].sum() == min(amount, high - low)
+
+
+@settings(deadline=None)
+@given(packed())
+def test_the_largest_connected_part_equals_a_walk(case):
+    graphs, scores = case
+    mask = scores >= 0.5
+    kept = select.largest_connected(mask, graphs, scores)
+    for low, high in graphs.bounds():
+        parts = parts_of(graphs, [n for n in range(low, high) if mask[n]])
+        parts.sort(key=lambda p: (-len(p), -sum(scores[n] for n in p), min(p)))
+        expected = sorted(parts[0]) if parts else []
+        assert (low + np.flatnonzero(kept[low:high])).tolist() == expected
+
+
+@settings(deadline=None)
+@given(packed(), st.integers(1, 9))
+def test_growth_by_score_takes_the_best_open_neighbor_each_time(case, amount):
+    graphs, scores = case
+    mask = select.connected_by_score(scores, graphs, amount)
+    for low, high in graphs.bounds():
+        grown = {low + int(scores[low:high].argmax())}
+        while len(grown) < amount:
+            border = {o for n in grown for o in graphs.neighbors(n)} - grown
+            if not border:
+                break
+            grown.add(min(border, key=lambda node: (-scores[node], node)))
+        assert set((low + np.flatnonzero(mask[low:high])).tolist()) == grown
+
+
+@settings(deadline=None)
+@given(packed(tree=True), st.integers(1, 9), st.integers(1, 3))
+def test_ring_intact_is_the_best_mean_at_the_nearest_size(case, amount, width):
+    graphs, scores = case
+    # Blocks: a node and its parent share one where the number allows; any partition into connected
+    # parts of a tree is a tree again.
+    blocks = _blocks(graphs, width)
+    mask = select.ring_intact(scores, graphs, blocks, amount)
+    for (low, high), tree in zip(graphs.bounds(), select.block_trees(graphs, blocks), strict=True):
+        options = tree.nodes(connected_unions(tree, 1, high - low).masks)
+        own = scores[low:high]
+        wanted = min(amount, high - low)
+        best = min((abs(o.sum() - wanted), -own[o].mean()) for o in options)
+        chosen = mask[low:high]
+        assert any((chosen == option).all() for option in options)
+        assert abs(chosen.sum() - wanted) == best[0]
+        assert own[chosen].mean() == pytest.approx(-best[1])
+
+
+def _blocks(graphs, width):
+    blocks = np.arange(graphs.node_ptr[-1])
+    for low, high in graphs.bounds():
+        for node in range(low + 1, high):
+            parent = min(graphs.neighbors(node))
+            if parent < node and (node * 7 + parent) % (width + 1) == 0:
+                blocks[node] = blocks[parent]
+        blocks[low:high] -= low
+    return blocks
+
+
+SELECTORS = {
+    "threshold": lambda s, g, b: select.threshold(s, g.node_ptr),
+    "keep_ratio": lambda s, g, b: select.keep_ratio(s, g.node_ptr, 0.5),
+    "size": lambda s, g, b: select.size(s, g.node_ptr, 2),
+    "largest_connected": lambda s, g, b: select.largest_connected(s >= 0.5, g, s),
+    "connected_by_score": lambda s, g, b: select.connected_by_score(s, g, 3),
+    "ring_intact": lambda s, g, b: select.ring_intact(s, g, b, 3),
+}
+
+
+@pytest.mark.parametrize("name", SELECTORS)
+@settings(deadline=None, max_examples=30)
+@given(case=packed(tree=True))
+def test_a_batch_and_its_graphs_one_by_one_get_the_same_mask(name, case):
+    graphs, scores = case
+    blocks = _blocks(graphs, 1)
+    whole = SELECTORS[name](scores, graphs, blocks)
+    for low, high in graphs.bounds():
+        edges = [(0, n - low, o - low) for n in range(low, high) for o in graphs.neighbors(n)]
+        single = Packed([high - low], [edge for edge in edges if edge[1] < edge[2]])
+        alone = SELECTORS[name](scores[low:high], single, blocks[low:high])
+        np.testing.assert_array_equal(alone, whole[low:high])
+
+
+@pytest.mark.parametrize("name", SELECTORS)
+def test_tensors_give_tensors_and_one_node_graphs_are_kept(name):
+    graphs = Packed([1, 3], [(1, 0, 1), (1, 1, 2)])
+    scores, blocks = torch.tensor([0.6, 0.1, 0.9, 0.2]), np.array([0, 0, 1, 2])
+    mask = SELECTORS[name](scores, graphs, blocks)
+    assert isinstance(mask, torch.Tensor) and mask.dtype == torch.bool
+    assert mask[0]
+    np.testing.assert_array_equal(mask.numpy(), SELECTORS[name](scores.numpy(), graphs, blocks))
+
+
+def test_empty_graphs_stay_empty():
+    graphs = Packed([0, 2], [(1, 0, 1)])
+    scores = np.array([0.9, 0.1])
+    for name, selector in SELECTORS.items():
+        assert selector(scores, graphs, np.array([0, 1])).any(), name
+    assert select.ranked(scores, graphs)[0] == []
+
+
+def test_ranked_rationales_come_by_size_and_then_by_score():
+    graphs = Packed([6], [(0, i, i + 1) for i in range(5)])
+    scores = np.array([0.9, 0.8, 0.1, 0.2, 0.7, 0.6])
+    (found,) = select.ranked(scores, graphs, blocks=np.arange(6), keep_ratios=(1 / 3, 0.5), n=2)
+    assert [r.nodes for r in found] == [(0, 1), (4, 5), (0, 1, 2), (3, 4, 5)]
+    assert found[0].score == pytest.approx(0.85) and found[0].keep_ratio == pytest.approx(1 / 3)
+
+
+@settings(deadline=None)
+@given(packed(tree=True))
+def test_the_first_ranked_rationale_is_the_ring_intact_selection(case):
+    graphs, scores = case
+    blocks = _blocks(graphs, 2)
+    mask = select.ring_intact(scores, graphs, blocks, select.sizes_of_ratio(graphs.node_ptr, 0.5))
+    found = select.ranked(scores, graphs, blocks=blocks, keep_ratios=(0.5,))
+    for (low, high), (first, *_) in zip(graphs.bounds(), found, strict=True):
+        assert first.nodes == tuple(np.flatnonzero(mask[low:high]).tolist())
+
+
+def test_ranked_without_blocks_grows_from_the_best_nodes():
+    graphs = Packed([5], [(0, i, i + 1) for i in range(4)])
+    scores = np.array([0.9, 0.1, 0.0, 0.1, 0.8])
+    (found,) = select.ranked(scores, graphs, keep_ratios=(0.4,), n=2)
+    assert [r.nodes for r in found] == [(0, 1), (3, 4)]
+
+
+@settings(deadline=None)
+@given(packed(tree=True), st.integers(1, 9), st.integers(0, 99))
+def test_random_controls_are_connected_and_of_the_size(case, amount, seed):
+    graphs, _ = case
+    blocks = _blocks(graphs, 2)
+    grown = select.random_connected(graphs, amount, np.random.default_rng(seed))
+    whole = select.random_ring_intact(graphs, blocks, amount, np.random.default_rng(seed))
+    loose = select.random_atoms(graphs, amount, np.random.default_rng(seed))
+    again = select.random_ring_intact(graphs, blocks, amount, np.random.default_rng(seed))
+    np.testing.assert_array_equal(whole, again)
+    for (low, high), tree in zip(graphs.bounds(), select.block_trees(graphs, blocks), strict=True):
+        wanted = min(amount, high - low)
+        assert grown[low:high].sum() == wanted
+        assert 1 <= loose[low:high].sum() <= wanted
+        for mask in (grown, whole, loose):
+            assert len(parts_of(graphs, (low + np.flatnonzero(mask[low:high])).tolist())) == 1
+        nearest = abs(select.nearest_size(tree, wanted) - wanted)
+        assert abs(whole[low:high].sum() - wanted) <= max(1, nearest)
+        options = tree.nodes(connected_unions(tree, 1, high - low).masks)
+        assert any((whole[low:high] == option).all() for option in options)
+
+
+def test_a_random_connected_set_starts_anywhere_and_grows_evenly():
+    star = Packed([4], [(0, 0, 1), (0, 0, 2), (0, 0, 3)])
+    rng = np.random.default_rng(0)
+    leaves = sum(select.random_connected(star, 2, rng)[1:].astype(int) for _ in range(3000))
+    np.testing.assert_allclose(leaves / 3000, 1 / 3, atol=0.04)
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: select.keep_ratio(np.ones(3), np.array([0, 3]), 0.0), "above 0 and at most 1"),
+        (lambda: select.keep_ratio(np.ones(3), np.array([0, 3]), 30), "above 0 and at most 1"),
+        (lambda: select.size(np.ones(3), np.array([0, 3]), 0), "a size of 0"),
+        (lambda: select.size(np.ones(2), np.array([0, 3]), 1), "one score for each node"),
+        (lambda: select.threshold(np.array([np.nan]), np.array([0, 1])), "node 0 is NaN"),
+    ],
+)
+def test_wrong_arguments_say_what_was_expected(call, message):
+    with pytest.raises(InputError, match=message):
+        call()

@@ -1,0 +1,168 @@
+"""A source to files: all outputs agree, and a killed run goes on to the same ones."""
+
+import csv
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pyarrow.parquet as pq
+import pytest
+from tests.stream.conftest import SMILES
+
+from vgib.errors import FileFormatError, InputError, UnwritableError
+from vgib.stream.run import (
+    Reading,
+    Writing,
+    parts_folder,
+    recognize_source,
+    rejected_file,
+    settings_of,
+)
+from vgib.stream.work import Recognize
+
+OUTS = ("a.csv", "a.jsonl", "a.parquet", "a.sdf", "a.html")
+
+
+@pytest.fixture
+def source(tmp_path: Path) -> Path:
+    path = tmp_path / "in.csv"
+    lines = [f"m{number},{text},{number}" for number, text in enumerate(SMILES)]
+    lines.insert(7, "bad,oops,1")
+    path.write_text("\n".join(["name,smiles,activity", *lines]) + "\n")
+    return path
+
+
+def contents(folder: Path) -> dict[str, bytes]:
+    return {path.name: path.read_bytes() for path in sorted(folder.iterdir())}
+
+
+def test_every_output_tells_the_same(source: Path, model: Path, tmp_path: Path) -> None:
+    outs = tuple(tmp_path / "out" / name for name in OUTS)
+    writing = Writing(outs, ledger=tmp_path / "out" / "l.csv", pictures=tmp_path / "pictures")
+    tally = recognize_source(source, Recognize(model), writing, Reading(carry=("activity",)))
+    assert (tally.recognized, tally.refused) == (len(SMILES), 1)
+    assert sorted(contents(tmp_path / "out")) == sorted([*OUTS, "a.rejected.csv", "l.csv"])
+    table = pq.read_table(outs[2]).to_pylist()
+    told = [json.loads(line) for line in outs[1].read_text().splitlines()]
+    rows = list(csv.DictReader(outs[0].read_text().splitlines()))
+    assert [row["line"] for row in table] == [row["line"] for row in told]
+    assert [row["line"] for row in table] == [int(row["line"]) for row in rows]
+    assert [row["smiles"] for row in table] == SMILES
+    assert [row["activity"] for row in rows] == [str(number) for number in range(len(SMILES))]
+    assert [row["id"] for row in rows] == [f"m{number}" for number in range(len(SMILES))]
+    refused = list(csv.DictReader(rejected_file(outs[0]).read_text().splitlines()))
+    assert [(row["line"], row["id"], row["text"]) for row in refused] == [("9", "bad", "oops")]
+    assert "line 9 (oops)" in outs[4].read_text()
+    assert len(list((tmp_path / "pictures").iterdir())) == len(SMILES)
+
+
+def test_the_ledger_compares_a_column_of_the_source(
+    source: Path, model: Path, tmp_path: Path
+) -> None:
+    writing = Writing((tmp_path / "a.html",), ledger=tmp_path / "l.csv", measured="activity")
+    work = Recognize(model, keep_ratio=(0.1,))
+    recognize_source(source, work, writing)
+    entries = list(csv.DictReader((tmp_path / "l.csv").read_text().splitlines()))
+    assert entries and all(int(entry["count"]) > 1 for entry in entries)
+    first = entries[0]
+    lines = [int(line) for line in first["lines"].split()]
+    if int(first["count"]) == len(lines):
+        values = [line - 2 - (line > 9) for line in lines]
+        assert float(first["mean_with"]) == pytest.approx(sum(values) / len(values), rel=1e-3)
+    assert "mean activity of the molecules" in (tmp_path / "a.html").read_text()
+
+
+@pytest.mark.parametrize("workers", [1, pytest.param(2, marks=pytest.mark.slow)])
+def test_a_killed_run_goes_on_and_ends_the_same(
+    workers: int, source: Path, model: Path, tmp_path: Path
+) -> None:
+    """``kill -9`` in the middle; then the rest, and every file as if nothing had happened."""
+    names = ("a.csv", "a.parquet", "a.html")
+    whole, killed = tmp_path / "whole", tmp_path / "killed"
+    code = (
+        "import sys, time\n"
+        "from pathlib import Path\n"
+        "from vgib.stream.work import Recognize\n"
+        "from vgib.stream.run import *\n"
+        "from vgib.stream.processes import LocalProcesses\n"
+        "if __name__ == '__main__':\n"
+        "    source, model, folder, workers = sys.argv[1:]\n"
+        f"    outs = tuple(Path(folder) / name for name in {names!r})\n"
+        "    engine = LocalProcesses(int(workers)) if workers != '1' else None\n"
+        "    recognize_source(Path(source), Recognize(model), Writing(outs), Reading(size=4),\n"
+        "        engine=engine, on_chunk=lambda tally: time.sleep(60))\n"
+    )
+    script = tmp_path / "run.py"
+    script.write_text(code)
+
+    work = Recognize(model)
+    recognize_source(source, work, Writing(tuple(whole / name for name in names)), Reading(size=4))
+    arguments = map(str, (source, model, killed, workers))
+    process = subprocess.Popen([sys.executable, script, *arguments])
+    parts = parts_folder(killed / names[0])
+
+    def finished() -> list[Path]:
+        return [path for path in parts.glob("*.arrow") if "rejected" not in path.name]
+
+    deadline = time.monotonic() + 240  # a busy machine takes minutes to import torch
+    while not finished() and time.monotonic() < deadline:
+        time.sleep(0.05)
+    os.kill(process.pid, signal.SIGKILL)
+    process.wait(60)
+    done = len(finished())
+    assert done and not any((killed / name).exists() for name in names)
+    assert list(killed.glob(".*.part"))  # nobody could clean up
+    outs = tuple(killed / name for name in names)
+    tally = recognize_source(source, work, Writing(outs), Reading(size=4), resume=True)
+    assert tally.reused == done
+    assert contents(killed) == contents(whole)
+
+
+def test_other_settings_or_another_model_reuse_nothing(
+    source: Path, model: Path, classes: Path
+) -> None:
+    told = {settings_of(work) for work in (Recognize(model), Recognize(model, n=2))}
+    told |= {settings_of(Recognize(classes)), settings_of(Recognize(model, rule="guided"))}
+    assert len(told) == 4
+    assert settings_of(Recognize(str(model))) == settings_of(Recognize(model))
+
+
+def test_without_resume_a_run_starts_anew(source: Path, model: Path, tmp_path: Path) -> None:
+    out = tmp_path / "a.csv"
+    parts_folder(out).mkdir()
+    (parts_folder(out) / "old.arrow").touch()
+    recognize_source(source, Recognize(model), Writing((out,)))
+    assert not parts_folder(out).exists()
+
+
+@pytest.mark.parametrize("content", ["smiles\noops\nC1CC\n", ""])
+def test_nothing_usable_leaves_nothing(content: str, model: Path, tmp_path: Path) -> None:
+    path = tmp_path / "in.csv"
+    path.write_text(content)
+    with pytest.raises(InputError):
+        recognize_source(path, Recognize(model), Writing((tmp_path / "a.csv",)))
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_a_file_that_breaks_off_keeps_what_was_finished(model: Path, tmp_path: Path) -> None:
+    path, out = tmp_path / "in.smi", tmp_path / "a.csv"
+    path.write_bytes("\n".join([*SMILES, ""]).encode() + b"\x00\x00\n")
+    with pytest.raises(FileFormatError, match=f"line {len(SMILES) + 1}: holds binary data"):
+        recognize_source(path, Recognize(model), Writing((out,)), Reading(size=8))
+    assert not out.exists() and parts_folder(out).exists()
+    path.write_text("\n".join([*SMILES, ""]))
+    work = Recognize(model)
+    tally = recognize_source(path, work, Writing((out,)), Reading(size=8), resume=True)
+    assert tally.reused >= 4 and tally.recognized == len(SMILES)
+
+
+def test_a_place_that_cannot_be_written_is_found_before_the_work(
+    source: Path, model: Path, tmp_path: Path
+) -> None:
+    (tmp_path / "file").touch()
+    with pytest.raises(UnwritableError, match="cannot write"):
+        recognize_source(source, Recognize(model), Writing((tmp_path / "file" / "a.csv",)))

@@ -82,7 +82,7 @@ def paint(canvas: Any, shapes: Sequence[Shape]) -> None:
     canvas.SetFillPolys(True)
     canvas.SetLineWidth(1)
     for shape in shapes:
-        canvas.SetColor(shape.color)
+        canvas.SetColour(shape.color)
         if isinstance(shape, Disc):
             (x, y), r = shape.center, shape.radius
             canvas.DrawEllipse(Point2D(x - r, y - r), Point2D(x + r, y + r), True)

@@ -363,13 +363,81 @@ def test_a_prior_of_the_graphs_own_leaks_and_a_population_prior_does_not() -> No
     assert LEAK_CASES["the population's"][0] == pytest.approx(0, abs=ROUNDING)
 
 
+# ---- a price for each node, and a gate that writes the label ------------------------------------
+
+
+def gated_label(gate: Callable[[int], int], *, together: bool) -> tuple[float, float, float]:
+    """Three nodes of which the first holds the label; ``gate`` names the one that is kept.
+
+    Bits about the label in the kept features, in what the predictor makes of them, and the bits
+    that its prediction misses. Trained together it knows the posterior given features and gate;
+    trained under random masks, that given the features of this mask alone.
+    """
+    model: Model = []
+    for y in (0, 1):
+        graph = (y, 2, 2)
+        kept = gate(y)
+        model.append((0.5, {"Y": y, "S": kept, "x": graph[kept]}))
+    seen = "S x" if together else "x"  # a feature tells here which of the two kinds of node it is
+    known = information(model, "Y", seen)
+    return information(model, "Y", "x"), known, entropy(model, "Y") - known
+
+
+def honest(y: int) -> int:
+    return 0
+
+
+def coding(y: int) -> int:
+    return 1 + y
+
+
+CODE_CASES = {
+    "honest gate, trained together": gated_label(honest, together=True),
+    "coding gate, trained together": gated_label(coding, together=True),
+    "honest gate, predictor of random masks": gated_label(honest, together=False),
+    "coding gate, predictor of random masks": gated_label(coding, together=False),
+}
+
+
+@given(seeds)
+def test_masks_that_know_nothing_say_nothing(seed: int) -> None:
+    """P(Y | x_M, M) = P(Y | x_M as if M were fixed), when M is independent of graph and label."""
+    rng = np.random.default_rng(seed)
+    graphs = chance(rng, 2 * 2 * 2).reshape(2, 2, 2)  # p(y, x1, x2)
+    masks = chance(rng, 4)
+    model: Model = []
+    for (y, *x), (number, mask) in itertools.product(
+        np.ndindex(2, 2, 2), enumerate(itertools.product((0, 1), repeat=2))
+    ):
+        shown = tuple(value if keep else None for value, keep in zip(x, mask, strict=True))
+        probability = float(graphs[y, x[0], x[1]] * masks[number])
+        model.append((probability, {"Y": y, "M": mask, "shown": shown}))
+    for mask in itertools.product((0, 1), repeat=2):
+        own = [(p, values) for p, values in model if values["M"] == mask]
+        total = sum(p for p, _ in own)
+        if total < ROUNDING:
+            continue
+        fixed = graphs.sum(axis=tuple(1 + i for i in range(2) if not mask[i]), keepdims=True)
+        for values in {v["shown"] for _, v in own}:
+            at = tuple(0 if value is None else value for value in values)
+            expected = fixed[:, at[0], at[1]]
+            found = [sum(p for p, v in own if v["shown"] == values and v["Y"] == y) for y in (0, 1)]
+            if expected.sum() > ROUNDING:
+                assert found[1] * expected.sum() == pytest.approx(expected[1] * sum(found))
+
+
+def test_a_coding_gate_is_caught_by_a_predictor_of_random_masks() -> None:
+    assert CODE_CASES["coding gate, trained together"][2] == pytest.approx(0)
+    assert CODE_CASES["coding gate, predictor of random masks"][2] == pytest.approx(1)
+
+
 # ---- the document ------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
     ("name", "numbers"),
-    (LEMMA_CASES | THEOREM_CASES | LEAK_CASES).items(),
-    ids=[*LEMMA_CASES, *THEOREM_CASES, "own 0.25", "own 1", "population"],
+    (LEMMA_CASES | THEOREM_CASES | LEAK_CASES | CODE_CASES).items(),
+    ids=[*LEMMA_CASES, *THEOREM_CASES, "own 0.25", "own 1", "population", *CODE_CASES],
 )
 def test_the_tables_of_the_document_are_true(name: str, numbers: tuple[float, ...]) -> None:
     rows = [line.strip("| ").split(" | ") for line in DOCUMENT.read_text("utf-8").splitlines()]

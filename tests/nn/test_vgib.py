@@ -461,7 +461,7 @@ def test_the_graph_prior_leaves_the_populations_moments_alone() -> None:
 
 def test_the_budget_is_the_squared_distance_of_the_kept_share() -> None:
     p = torch.tensor([0.5, 0.9, 0.1, 0.4], requires_grad=True)
-    term = over_budget(p, 0.2, segments([3, 1]))
+    term = over_budget(p, 0.2)
     assert term.item() == pytest.approx((0.5 - 0.2) ** 2)
     term.backward()
     # Too many are kept: every probability is to fall, by the same amount.

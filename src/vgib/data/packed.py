@@ -8,7 +8,7 @@ from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from itertools import pairwise
 from pathlib import Path
-from typing import Any, ClassVar, NamedTuple, Self, overload
+from typing import Any, NamedTuple, Self, overload
 
 import numpy as np
 import numpy.typing as npt
@@ -72,9 +72,6 @@ class PackedGraphs:
     edge_truth: Tensor | None = None
     edge_attr: Tensor | None = None
     cardinalities: tuple[int, ...] | None = None
-
-    per_node: ClassVar[tuple[str, ...]] = PER_NODE
-    per_edge: ClassVar[tuple[str, ...]] = PER_EDGE
 
     @classmethod
     def from_edges(
@@ -201,11 +198,6 @@ class PackedGraphs:
         """The number of nodes of each graph, ``int64 [graphs]``."""
         return self.node_ptr.diff()
 
-    @property
-    def counts(self) -> Tensor:
-        """How many nodes each one stands for, ``int64 [nodes]``."""
-        return torch.ones(self.num_nodes, dtype=torch.int64)
-
     @cached_property
     def edge_ptr(self) -> Tensor:
         """``int64 [graphs + 1]``; the edges of graph *g* are ``edge_ptr[g]:edge_ptr[g + 1]``."""
@@ -241,8 +233,8 @@ class PackedGraphs:
         node_ptr, nodes = _select_ranges(self.node_ptr, wanted)
         _, edges = _select_ranges(self.edge_ptr, wanted)
 
-        changes: dict[str, Any] = {name: self._pick(name, nodes) for name in self.per_node}
-        changes |= {name: self._pick(name, edges) for name in ("col", *self.per_edge)}
+        changes: dict[str, Any] = {name: self._pick(name, nodes) for name in PER_NODE}
+        changes |= {name: self._pick(name, edges) for name in ("col", *PER_EDGE)}
         return replace(
             self,
             node_ptr=node_ptr,
@@ -380,7 +372,7 @@ class PackedGraphs:
             symmetric=self.is_undirected,
             flip=flip,
         )
-        batch = Batch(
+        return Batch(
             x=torch.from_numpy(flat.x.take(nodes, axis=0)).to(device),
             adj=Adjacency(csr),
             graphs=Segments(
@@ -389,13 +381,6 @@ class PackedGraphs:
             y=None if self.y is None else self.y[wanted].to(device),
             index=wanted,
         )
-        self._complete(batch, nodes, edges)
-        return batch
-
-    def _complete(
-        self, batch: Batch, nodes: npt.NDArray[np.int64], edges: npt.NDArray[np.int64]
-    ) -> None:
-        """Adds to a batch what else a kind of graphs holds of these nodes and edges."""
 
     @cached_property
     def _flips(self) -> npt.NDArray[np.int32]:

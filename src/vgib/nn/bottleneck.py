@@ -74,8 +74,7 @@ class Perturbed:
         scores: One number in [0, 1] for each node; higher means kept.
         terms: Named loss terms, scalars, not yet weighted.
         attention: A factor for each node, by which the messages that it sends and receives are
-            multiplied; the graph is encoded again with it. In training every node of a quotient has
-            its own.
+            multiplied; the graph is encoded again with it.
     """
 
     graph: Tensor
@@ -94,17 +93,12 @@ class Bottleneck(nn.Module):
     ``prediction`` is the loss of the perturbed graph, ``clean`` that of the whole graph,
     ``subgraph`` that of the kept nodes alone; the bottleneck adds terms of its own. A term of
     weight zero is not computed. In training mode ``forward`` may be random; in evaluation mode it
-    must not be. One that treats equal nodes alike, or sees to it that each draws on its own
-    (``graphs.copies``), ``takes_quotients``: see :mod:`vgib.data.quotient`; one whose ``attention``
-    is then that of the nodes themselves ``needs_every_node`` in training. One that is
-    ``decoupled`` leaves encoder and head to the loss on the whole graph; with ``beside_whole`` the
-    head sees what passes beside the readout of the whole graph, not in its place.
+    must not be. One that is ``decoupled`` leaves encoder and head to the loss on the whole graph;
+    with ``beside_whole`` the head sees what passes beside the readout of the whole graph.
     """
 
     predict_from: PredictFrom = "perturbed"
     inner_steps: int = 0
-    takes_quotients: bool = False
-    needs_every_node: bool = False
     decoupled: bool = False
     beside_whole: bool = False
 
@@ -134,8 +128,6 @@ bottlenecks: Registry[Bottleneck] = Registry("bottleneck")
 @bottlenecks.register("none")
 class NoBottleneck(Bottleneck):
     """The plain backbone: everything passes, every node scores one."""
-
-    takes_quotients = True
 
     def __init__(self, channels: int) -> None:
         super().__init__()

@@ -78,7 +78,7 @@ class GIN(GINConv):  # type: ignore[misc]
             plain: Tensor = super().forward(x, edge_index, size)
             return plain
         summed = (1 + self.eps) * x + edge_index @ x
-        return self.nn(summed, edge_index.csr.copies)  # type: ignore[no-any-return]
+        return self.nn(summed)  # type: ignore[no-any-return]
 
 
 class GAT(GATConv):  # type: ignore[misc]
@@ -118,43 +118,17 @@ class GAT(GATConv):  # type: ignore[misc]
 class BatchNorm(nn.BatchNorm1d):
     """Batch norm that takes a batch of one node as it comes, with the running statistics."""
 
-    def forward(self, x: Tensor, copies: Tensor | None = None) -> Tensor:
-        """``copies`` (``[num_nodes, 1]``) says how many nodes each one stands for."""
-        if self.training and copies is not None and (total := float(copies.sum())) > 1:
-            return self._normalize(x, copies.to(x) / total, total)
+    def forward(self, x: Tensor) -> Tensor:
+        """``[num_nodes, channels] -> [num_nodes, channels]``."""
         if x.shape[0] > 1 or not self.training:
             return super().forward(x)
         return nn.functional.batch_norm(
             x, self.running_mean, self.running_var, self.weight, self.bias, eps=self.eps
         )
 
-    def _normalize(self, x: Tensor, share: Tensor, total: float) -> Tensor:
-        """As if each node stood there as often as it counts."""
-        mean = share.t() @ x
-        centered = x - mean
-        variance = share.t() @ centered.square()
-        assert self.running_mean is not None and self.running_var is not None
-        assert self.num_batches_tracked is not None and self.momentum is not None
-        with torch.no_grad():
-            self.num_batches_tracked.add_(1)
-            self.running_mean.lerp_(mean.squeeze(0), self.momentum)
-            self.running_var.lerp_(variance.squeeze(0) * (total / (total - 1)), self.momentum)
-        scale = self.weight * (variance + self.eps).rsqrt()
-        return torch.addcmul(self.bias, centered, scale)
-
-
-class NormedMLP(nn.Sequential):
-    """Layers in a row, of which the norms are told how many nodes each row stands for."""
-
-    def forward(self, x: Tensor, copies: Tensor | None = None) -> Tensor:
-        """``[num_nodes, channels] -> [num_nodes, channels]``."""
-        for layer in self:
-            x = layer(x, copies) if isinstance(layer, BatchNorm) else layer(x)
-        return x
-
 
 def _gin(inputs: int, outputs: int) -> GIN:
-    mlp = NormedMLP(
+    mlp = nn.Sequential(
         nn.Linear(inputs, outputs),
         nn.ReLU(),
         nn.Linear(outputs, outputs),
@@ -217,8 +191,7 @@ class Encoder(nn.Module):
                 x = x.relu()
             found.append(x)
         if self.norm is not None:
-            copies = edge_index.csr.copies if isinstance(edge_index, Adjacency) else None
-            found[-1] = self.norm(x, copies)
+            found[-1] = self.norm(x)
         return tuple(found)
 
     def forward(self, x: Tensor, edge_index: EdgeIndex) -> Tensor:

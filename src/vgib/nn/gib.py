@@ -116,8 +116,6 @@ class GIB(Bottleneck):
         predict_from: What is pooled at test time.
     """
 
-    takes_quotients = True
-
     def __init__(
         self,
         channels: int,

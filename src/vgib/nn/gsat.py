@@ -42,9 +42,6 @@ class GSAT(Bottleneck):
         temperature: Temperature of the relaxation.
     """
 
-    takes_quotients = True
-    needs_every_node = True
-
     def __init__(
         self,
         channels: int,
@@ -73,11 +70,10 @@ class GSAT(Bottleneck):
 
     def forward(self, encoded: Encoded) -> Perturbed:
         """Weights the messages."""
-        graphs = encoded.graphs
         logits = self.gate(encoded.h)
         p = torch.sigmoid(logits)
-        attention = relax(graphs.each(logits), self.temperature) if self.training else p
+        attention = relax(logits, self.temperature) if self.training else p
         perturbed = Perturbed(graph=encoded.whole, scores=p, attention=attention)
         if self.training and self.weights["compression"]:
-            perturbed.terms["compression"] = graphs.overall_mean(bernoulli_kl(p, self.rate))
+            perturbed.terms["compression"] = bernoulli_kl(p, self.rate).mean()
         return perturbed

@@ -98,9 +98,8 @@ class SubgraphNet(nn.Module):
         """The bottleneck; where it weights the messages, the graph is encoded again with them."""
         perturbed: Perturbed = self.bottleneck(self._as_seen(encoded))
         if perturbed.attention is not None:
-            nodes = self._every_node(encoded) if self.training else encoded
-            weighted = nodes.adj.with_ends(perturbed.attention)
-            perturbed.graph = nodes.pool(self.encoder.states(nodes.x, weighted)[-1])
+            weighted = encoded.adj.with_ends(perturbed.attention)
+            perturbed.graph = encoded.pool(self.encoder.states(encoded.x, weighted)[-1])
         return perturbed
 
     def terms(self, x: Tensor, adj: Adjacency, graphs: Segments, y: Tensor) -> dict[str, Tensor]:
@@ -190,18 +189,6 @@ class SubgraphNet(nn.Module):
     def _as_seen(self, encoded: Encoded) -> Encoded:
         """What the bottleneck looks at."""
         return encoded.detached() if self.bottleneck.decoupled else encoded
-
-    def _every_node(self, encoded: Encoded) -> Encoded:
-        """The nodes themselves, not yet encoded, where one that was stands for several."""
-        if encoded.graphs.copies is None:
-            return encoded
-        if encoded.graphs.every is None:
-            raise InputError(
-                f"{type(self.bottleneck).__name__} makes equal nodes differ; "
-                "train it on the graphs, or on a quotient that knows them"
-            )
-        x, adj, graphs = encoded.graphs.every()
-        return Encoded(self.features(x), (), adj, graphs, self.readout)
 
     def rescale(self, output: Tensor) -> Tensor:
         """Regression outputs in the units of the target; class logits as they are."""

@@ -9,9 +9,9 @@ bits, which the vendor kernels take as they are; of 64 bits they make copies fir
 
 import warnings
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -34,11 +34,7 @@ class Csr:
     any, travel beside it, so that they can carry a gradient.
 
     Attributes:
-        symmetric: Whether the transpose is the same matrix. (A quotient graph's has the same
-            positions and other links; its ``transpose`` is set.)
-        links: The constant values that stand at the non-zeros, ``[nonzeros]``; all 1 when ``None``.
-        copies: ``float [rows, 1]``; how many nodes each row stands for, in a quotient graph (see
-            :mod:`vgib.data.quotient`); one when ``None``.
+        symmetric: Whether the transpose is the same matrix.
         flip: Gives ``to_transpose``, for whoever knows it without sorting.
         picks: Whether each row holds exactly one non-zero: the product picks rows.
     """
@@ -47,8 +43,6 @@ class Csr:
     col: Tensor
     num_cols: int
     symmetric: bool = False
-    links: Tensor | None = None
-    copies: Tensor | None = None
     flip: Callable[[], Tensor] | None = None
     picks: bool = False
 
@@ -81,29 +75,20 @@ class Csr:
         counts = torch.bincount(self.col, minlength=self.num_cols)
         indptr = torch.zeros(self.num_cols + 1, dtype=torch.int32, device=self.col.device)
         indptr[1:] = counts.cumsum(0)
-        links = None if self.links is None else self.links.index_select(0, self.to_transpose)
         rows = self.row.index_select(0, self.to_transpose)
-        return Csr(indptr, rows, self.num_rows, links=links)
+        return Csr(indptr, rows, self.num_rows)
 
     @cached_property
-    def row_sums(self) -> Tensor:
-        """The sum of each row's values, ``[rows]``."""
-        if self.links is None:
-            return self.counts
-        return self.times(self.links.new_ones(self.num_cols, 1)).squeeze(1)
-
-    @cached_property
-    def _own(self) -> dict[torch.dtype, Tensor]:
+    def _ones(self) -> dict[torch.dtype, Tensor]:
         return {}
 
     def matrix(self, values: Tensor | None, dtype: torch.dtype) -> Tensor:
-        """The torch CSR tensor with these values, or (made once) with its own."""
+        """The torch CSR tensor with these values, or (made once) with ones."""
         if values is None:
-            if dtype not in self._own:
+            if dtype not in self._ones:
                 ones = torch.ones(self.col.numel(), dtype=dtype, device=self.col.device)
-                own = ones if self.links is None else self.links.to(dtype)
-                self._own[dtype] = self.matrix(own, dtype)
-            return self._own[dtype]
+                self._ones[dtype] = self.matrix(ones, dtype)
+            return self._ones[dtype]
         return torch.sparse_csr_tensor(
             self.indptr, self.col, values, (self.num_rows, self.num_cols), check_invariants=False
         )
@@ -111,7 +96,6 @@ class Csr:
     def times(self, x: Tensor, values: Tensor | None = None) -> Tensor:
         """The product with a dense matrix; no gradient."""
         if self.picks:
-            values = self.links if values is None else values
             picked = x.index_select(0, self.col)
             return picked if values is None else picked.mul_(values.to(x).unsqueeze(1))
         matrix = self.matrix(values, x.dtype)
@@ -127,8 +111,7 @@ def product(matrix: Csr, x: Tensor, weight: Tensor | None = None) -> Tensor:
 
     .. math:: y_i = \sum_{j \in \text{row}(i)} w_{ij} x_j
 
-    ``x`` is ``[columns, channels]``, ``weight`` is ``[nonzeros]`` (the matrix's own values when
-    ``None``).
+    ``x`` is ``[columns, channels]``, ``weight`` is ``[nonzeros]`` (all 1 when ``None``).
     """
     if not torch.is_grad_enabled():
         return matrix.times(x, weight)
@@ -242,7 +225,7 @@ class Adjacency:
         """The weight that each node receives, ``float [num_nodes, 1]``."""
         given = self.weight if self.ends is None else self.ends
         if given is None:
-            return self.csr.row_sums.to(torch.get_default_dtype()).unsqueeze(1)
+            return self.csr.counts.to(torch.get_default_dtype()).unsqueeze(1)
         return self @ given.new_ones(self.num_nodes, 1)
 
     def gcn_scale(self, dtype: torch.dtype) -> Tensor:
@@ -276,8 +259,6 @@ class Adjacency:
 
     def gather(self, x: Tensor, weight: Tensor | None) -> Tensor:
         r"""Weighted sums of what the neighbors send, :math:`a_i \sum_j w_{ij} a_j x_j`."""
-        if weight is not None and self.csr.links is not None:
-            weight = weight * self.csr.links.to(weight)
         if self.ends is None:
             return product(self.csr, x, weight)
         ends = self.ends.unsqueeze(1)
@@ -289,15 +270,11 @@ class Segments:
     """Which nodes belong to which graph; nodes of one graph stand together.
 
     ``ptr`` is ``int32 [num_graphs + 1]``: the nodes of graph *g* are ``ptr[g]:ptr[g + 1]``;
-    ``graph_of_node`` is ``int32 [num_nodes]``, worked out when it is not given. ``copies`` says
-    which nodes each one stands for, in a quotient graph: sums and means count all of them.
-    ``every`` gives those nodes themselves, where they are known.
+    ``graph_of_node`` is ``int32 [num_nodes]``, worked out when it is not given.
     """
 
     ptr: Tensor
     graph_of_node: Tensor | None = None
-    copies: "Segments | None" = None
-    every: "Callable[[], EveryNode] | None" = None
 
     @classmethod
     def from_batch(cls, batch: Tensor, num_graphs: int | None = None) -> "Segments":
@@ -315,8 +292,6 @@ class Segments:
     @cached_property
     def sizes(self) -> Tensor:
         """The number of nodes of each graph, ``float [num_graphs, 1]``, at least one."""
-        if self.copies is not None:
-            return product(self._members, self.copies.sizes).clamp(min=1)
         return self.ptr.diff().clamp(min=1).to(torch.get_default_dtype()).unsqueeze(1)
 
     @cached_property
@@ -337,45 +312,17 @@ class Segments:
         members.transpose.transpose = members
         return members
 
-    @cached_property
-    def _counted(self) -> Csr:
-        """The members, each as often as it counts."""
-        if self.copies is None:
-            return self._members
-        plain, counts = self._members, self.copies.sizes.squeeze(1)
-        counted, back = replace(plain, links=counts), replace(plain.transpose, links=counts)
-        counted.to_transpose = back.to_transpose = plain.to_transpose
-        counted.transpose, back.transpose = back, counted
-        return counted
-
     def sum(self, x: Tensor, weight: Tensor | None = None) -> Tensor:
         """The (weighted) sum over each graph's nodes.
 
         ``x`` is ``[num_nodes, channels]``, ``weight`` is ``[num_nodes]``, the result is
         ``[num_graphs, channels]``.
         """
-        if weight is not None and self.copies is not None:
-            weight = weight * self.copies.sizes.squeeze(1).to(weight)
-        return product(self._counted, x, weight)
+        return product(self._members, x, weight)
 
     def mean(self, x: Tensor) -> Tensor:
         """The mean over each graph's nodes."""
         return self.divide(self.sum(x))
-
-    def overall_mean(self, values: Tensor) -> Tensor:
-        """The mean over the nodes of all graphs, ``[num_nodes, ...] -> [...]``."""
-        if self.copies is None:
-            return values.mean(0)
-        copies = self.copies.sizes.squeeze(1).to(values)
-        mean: Tensor = torch.tensordot(copies, values, 1) / copies.sum()
-        return mean
-
-    def overall_var_mean(self, x: Tensor) -> tuple[Tensor, Tensor]:
-        """The variance and mean of each channel over the nodes of all graphs."""
-        if self.copies is None:
-            return torch.var_mean(x, dim=0, correction=0)
-        mean = self.overall_mean(x)
-        return self.overall_mean((x - mean).square()), mean
 
     def divide(self, total: Tensor) -> Tensor:
         """Sums over nodes to means, ``[num_graphs, channels]``."""
@@ -385,31 +332,13 @@ class Segments:
         """Hands each node its graph's row, ``[num_graphs, channels] -> [num_nodes, channels]``."""
         return product(self._members.transpose, per_graph)
 
-    def repeat(self, per_graph: Tensor) -> Tensor:
-        """Likewise of single numbers, without a gradient, ``[num_graphs] -> [num_nodes]``."""
-        return per_graph.detach().index_select(0, self._members.row)
-
-    def each(self, values: Tensor) -> Tensor:
-        """Hands the nodes for which one stands its value, ``[num_nodes] -> [every node]``."""
-        if self.copies is None:
-            return values
-        return self.copies.spread(values.unsqueeze(1)).squeeze(1)
-
     def spread_or_broadcast(self, per_graph: Tensor) -> Tensor:
-        """Likewise, but a single row that is the same for all graphs stays one row."""
+        """Hands each node its graph's row; a single row for all graphs stays one row."""
         return per_graph if per_graph.shape[0] == 1 else self.spread(per_graph)
 
     def max(self, values: Tensor) -> Tensor:
         """The largest of ``values`` (``[num_nodes]``) in each graph; no gradient."""
         return torch.segment_reduce(values.detach(), "max", offsets=self.ptr.long())
-
-
-class EveryNode(NamedTuple):
-    """The graphs of a quotient, node by node, in the order of the nodes that stand for them."""
-
-    x: Tensor
-    adj: Adjacency
-    graphs: Segments
 
 
 def _pointers(counts: Tensor) -> Tensor:

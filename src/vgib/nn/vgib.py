@@ -156,16 +156,9 @@ class NodeSums(NamedTuple):
     noise_power: Tensor
 
 
-def node_sums(
-    h: Tensor, keep: Tensor, graphs: Segments, noise_power: Tensor | None = None
-) -> NodeSums:
-    r"""All sums that the bound and the readout need.
-
-    ``noise_power`` is :math:`(1-\lambda_j)^2` where it does not follow from ``keep``, in a quotient
-    graph: there both are means over the nodes for which one stands.
-    """
-    power = (1 - keep).square() if noise_power is None else noise_power
-    gates = graphs.sum(torch.stack([keep, power], dim=1))
+def node_sums(h: Tensor, keep: Tensor, graphs: Segments) -> NodeSums:
+    """All sums that the bound and the readout need."""
+    gates = graphs.sum(torch.stack([keep, (1 - keep).square()], dim=1))
     return NodeSums(graphs.sum(h, keep), gates[:, :1], gates[:, 1:])
 
 
@@ -191,13 +184,13 @@ def noisy_sum(
     return torch.addcmul(expected, spread, drawn)
 
 
-def over_budget(p: Tensor, budget: float, graphs: Segments) -> Tensor:
+def over_budget(p: Tensor, budget: float) -> Tensor:
     r"""The squared distance of the kept share of all nodes from the wanted one.
 
     .. math:: \bigl(\operatorname{mean}_j [p_j \ge \tfrac12] - b\bigr)^2
     """
     kept = straight_through(p >= 0.5, p)
-    return (graphs.overall_mean(kept) - budget).square()
+    return (kept.mean() - budget).square()
 
 
 @bottlenecks.register("vgib")
@@ -296,8 +289,6 @@ class VGIB(Bottleneck):
         self.pole_floor = pole_floor
         self.std_floor = std_floor
         self.momentum = momentum
-        # Noise that is drawn node by node makes equal nodes differ.
-        self.takes_quotients = noise == "gaussian" and square_of_sum
         self.population_mean: Tensor
         self.population_variance: Tensor
         self.register_buffer("population_mean", torch.zeros(channels))
@@ -319,8 +310,8 @@ class VGIB(Bottleneck):
             kept, gates, _ = node_sums(h, p, graphs)
             expected = kept + mean * (graphs.sizes.to(h.dtype) - gates)
             return Perturbed(graph=self._as_readout(expected, encoded), scores=p)
-        keep, power = self.sample(2 * p - 1 if self.probabilities_as_logits else logits, graphs)
-        sums = node_sums(h, keep, graphs, power)
+        keep = relax(2 * p - 1 if self.probabilities_as_logits else logits, self.temperature)
+        sums = node_sums(h, keep, graphs)
         if self.noise == "gaussian":
             noisy = noisy_sum(sums, mean, std, graphs.sizes.to(h.dtype))
         else:
@@ -343,31 +334,8 @@ class VGIB(Bottleneck):
         if self.weights["connectivity"]:
             perturbed.terms["connectivity"] = connectivity(p, encoded.adj, graphs).mean()
         if self.budget is not None:
-            perturbed.terms["budget"] = over_budget(p, self.budget, graphs)
+            perturbed.terms["budget"] = over_budget(p, self.budget)
         return perturbed
-
-    def sample(self, logits: Tensor, graphs: Segments) -> tuple[Tensor, Tensor | None]:
-        r"""The gates :math:`\lambda` and the noise power as :func:`node_sums` wants them.
-
-        Nodes with the same logit still draw gates of their own. With one logit for all of them, the
-        means over them have gradients that are means too, so that no graph of single nodes is kept:
-
-        .. math:: \frac{d\lambda}{ds} = \frac{\lambda (1 - \lambda)}{t}, \quad
-                  \frac{d(1 - \lambda)^2}{ds} = -\frac{2 \lambda (1 - \lambda)^2}{t}
-        """
-        if graphs.copies is None:
-            return relax(logits, self.temperature), None
-        with torch.no_grad():
-            each = relax(graphs.copies.repeat(logits), self.temperature)
-            powers = each.new_empty(each.numel(), 3)  # written in place: stacking costs twice
-            powers[:, 0] = each
-            torch.mul(each, each, out=powers[:, 1])
-            torch.mul(powers[:, 1], each, out=powers[:, 2])
-            first, second, third = graphs.copies.mean(powers).unbind(1)
-        moved = (logits - logits.detach()) / self.temperature  # zero, with a gradient
-        keep = torch.addcmul(first, first - second, moved)
-        power = torch.addcmul(1 - 2 * first + second, 4 * second - 2 * (first + third), moved)
-        return keep, power
 
     @staticmethod
     def _as_readout(total: Tensor, encoded: Encoded) -> Tensor:
@@ -381,16 +349,16 @@ class VGIB(Bottleneck):
         if self.prior == "graph":
             return graph_statistics(h, graphs, self.std_floor, total)
         if self.training:
-            self._watch(h.detach(), graphs)
+            self._watch(h.detach())
         unseen = torch.isinf(self.population_variance)
         variance = torch.where(unseen, 1.0, self.population_variance)
         std = variance.clamp(min=self.std_floor**2).sqrt()
         return self.population_mean.unsqueeze(0), std.unsqueeze(0)
 
     @torch.no_grad()
-    def _watch(self, h: Tensor, graphs: Segments) -> None:
+    def _watch(self, h: Tensor) -> None:
         """Moves the population's moments towards this batch's."""
-        variance, mean = graphs.overall_var_mean(h)
+        variance, mean = torch.var_mean(h, dim=0, correction=0)
         if torch.isinf(self.population_variance).any():
             self.population_mean.copy_(mean)
             self.population_variance.copy_(variance)

@@ -82,7 +82,7 @@ def test_a_view_is_what_a_training_of_its_own_gives(graphs: PackedGraphs, view: 
 
 
 def test_a_job_loads_its_dataset(toy: Path, tmp_path: Path, graphs: PackedGraphs) -> None:
-    at_hand = run_fold(job(), graphs, quotients=tmp_path).result
+    at_hand = run_fold(job(), graphs).result
     assert run(job(), mirror=toy, cache=tmp_path).result == at_hand
 
 

@@ -14,7 +14,6 @@ from torch import Tensor
 from vgib.config import Architecture, Training
 from vgib.data import catalog
 from vgib.data.packed import PackedGraphs
-from vgib.data.quotient import quotient_if_worthwhile
 from vgib.data.splits import Split, stratified_folds
 from vgib.experiments.engine.finished import Clock, Finished
 from vgib.experiments.engine.jobs import ClassificationJob
@@ -44,30 +43,17 @@ def run(
     """
     clock = Clock()
     graphs = catalog.load(job.dataset, mirror=mirror, cache=cache, progress=False)
-    return run_fold(job, graphs, clock, quotients=catalog.cache_folder(cache))
+    return run_fold(job, graphs, clock)
 
 
-def run_fold(
-    job: ClassificationJob,
-    graphs: PackedGraphs,
-    clock: Clock | None = None,
-    *,
-    quotients: Path | None = None,
-) -> Finished:
-    """Likewise, on graphs that are at hand.
-
-    With a cache folder for ``quotients``, nodes that no layer can tell apart are computed once,
-    where this saves much: the same training, faster.
-    """
+def run_fold(job: ClassificationJob, graphs: PackedGraphs, clock: Clock | None = None) -> Finished:
+    """Does the job of :func:`run` on graphs that are at hand."""
     clock = clock or Clock()
     task, classes = task_of(graphs, "classification")
     assert classes is not None
     graphs = as_targets(graphs, task, classes)
     split = fold_of(graphs, job)
     net = network(job, graphs, len(classes))
-    if quotients is not None and net.bottleneck.takes_quotients:
-        every_node = net.bottleneck.needs_every_node
-        graphs = quotient_if_worthwhile(graphs, quotients, every_node=every_node)
     held_out = graphs[split.val]
     views = Views(net, held_out, VIEWS.get(job.module, ()))
     history = train(
@@ -149,7 +135,7 @@ def judge(net: SubgraphNet, graphs: PackedGraphs) -> dict[str, Any]:
     return {
         "accuracy": float((logits.argmax(1) == graphs.y).double().mean()),
         "kept_share": mean_kept_share(scores, graphs),
-        "score_spread": float(scores.repeat_interleave(graphs.counts).double().std(correction=0)),
+        "score_spread": float(scores.double().std(correction=0)),
         "graphs": len(graphs),
     }
 
@@ -157,9 +143,8 @@ def judge(net: SubgraphNet, graphs: PackedGraphs) -> dict[str, Any]:
 def mean_kept_share(scores: Tensor, graphs: PackedGraphs) -> float:
     """The share of its nodes that score at least one half, averaged over the graphs."""
     graph = torch.repeat_interleave(graphs.sizes)
-    sizes = torch.bincount(graph, graphs.counts, minlength=len(graphs))
-    kept = torch.bincount(graph, graphs.counts * (scores >= 0.5), minlength=len(graphs))
-    return float((kept.double() / sizes.clamp(min=1)).mean())
+    kept = torch.bincount(graph, (scores >= 0.5).double(), minlength=len(graphs))
+    return float((kept / graphs.sizes.clamp(min=1)).mean())
 
 
 def collapse(kept_share: float) -> str | None:

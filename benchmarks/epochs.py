@@ -20,9 +20,9 @@ import torch
 from vgib.config import Training
 from vgib.data import catalog
 from vgib.data.packed import PackedGraphs
-from vgib.experiments.engine.jobs import ClassificationJob
 from vgib.experiments.engine.recipe import recipe
-from vgib.experiments.table4.job import network
+from vgib.experiments.table4.job import ClassificationJob
+from vgib.experiments.table4.work import network
 from vgib.model.labels import as_targets, task_of
 from vgib.train.loop import train_step
 from vgib.train.optimizer import levels

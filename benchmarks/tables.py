@@ -13,10 +13,11 @@ from typing import Any, Literal
 from vgib.experiments.engine.recipe import recipe
 from vgib.experiments.engine.records import Records
 from vgib.experiments.engine.tables import TextTable
+from vgib.experiments.figure1 import table as terms
 from vgib.experiments.figure2b import table as noise
 from vgib.experiments.ground_truth import table as truth
 from vgib.experiments.table1 import table as interpretation
-from vgib.experiments.table1.table import Cell
+from vgib.experiments.table1.cells import DivergenceCell, cells
 from vgib.experiments.table2 import table as dynamics
 from vgib.experiments.table3 import table as explanation
 from vgib.experiments.table4 import table as classification
@@ -65,9 +66,9 @@ def speed() -> str:
 
 
 @cache
-def _cells(name: str, version: str) -> list[Cell]:
+def _cells(name: str, version: str) -> list[DivergenceCell]:
     made = recipe(name)
-    found = interpretation.cells(made, Records(ROOT / "results" / name))
+    found = cells(made, Records(ROOT / "results" / name))
     return [cell for cell in found if cell.version == version]
 
 
@@ -96,9 +97,7 @@ def table2() -> str:
 def figure1() -> str:
     """Where the compression term goes."""
     made = recipe("figure1")
-    return _rows(
-        dynamics.stability_table(dynamics.courses(made, Records(ROOT / "results/figure1")))
-    )
+    return _rows(terms.stability_table(dynamics.courses(made, Records(ROOT / "results/figure1"))))
 
 
 def figure2b() -> str:
@@ -108,7 +107,7 @@ def figure2b() -> str:
 
 
 @cache
-def _explained(name: str) -> list[explanation.Cell]:
+def _explained(name: str) -> list[explanation.FidelityCell]:
     return explanation.cells(recipe(name), Records(ROOT / "results" / name))
 
 
@@ -175,7 +174,7 @@ EXPLAIN = {
 
 
 @cache
-def _classified(name: str) -> list[classification.Cell]:
+def _classified(name: str) -> list[classification.AccuracyCell]:
     return classification.cells(recipe(name), Records(ROOT / "results" / name))
 
 

@@ -27,7 +27,8 @@ def report(
     """Draw tables and figures from the records, beside the paper's; or say what is complete."""
     from vgib.data.files import write_text
     from vgib.experiments.engine import coverage, drawing, overview
-    from vgib.experiments.engine import recipe as recipes
+    from vgib.experiments.engine.folders import names
+    from vgib.experiments.engine.recipe import recipe
     from vgib.experiments.engine.records import Records
 
     if name == "coverage":
@@ -38,8 +39,8 @@ def report(
             Console().print(console.fields_table(found))
         return
     shown = []
-    for chosen in [name] if name != "all" else recipes.names():
-        made = recipes.recipe(chosen)
+    for chosen in [name] if name != "all" else names():
+        made = recipe(chosen)
         records = Records(results / made.folder)
         drawn = drawing.draw(made, records)
         shown.append((made, records, drawn))

@@ -1,1 +1,32 @@
-"""One folder for each table or figure; the engine runs and reports them."""
+"""The paper's experiments and our own: one folder for each table or figure, one engine beside them.
+
+A folder ``experiments/NAME/`` with a ``recipe.toml`` is an experiment. Nothing else has to know of
+it: ``vgib run NAME`` and ``vgib report NAME`` find it there. It holds
+
+``recipe.toml``
+    Which jobs make the table: ``summary`` (a sentence), ``[grid]`` (the values on each axis, the
+    outermost first), ``[settings]`` (what all jobs share), ``[values.AXIS.VALUE]`` (the settings
+    that a value on an axis stands for), and, if wanted, ``control`` (the row that others are
+    compared with) and ``[cost]`` (seconds of a job, for the time that is left).
+``job.py``
+    ``run(job: SomeJob, *, mirror=None, cache=None) -> Finished`` does one job. ``SomeJob`` is a
+    subclass of :class:`vgib.experiments.engine.jobs.Job` with a name of its own; the engine takes
+    it from the annotation. Settings and recipes are read without torch, so that this module imports
+    torch only inside ``run``, through a module beside it (``work.py``).
+``table.py``
+    ``draw(made: Recipe, records: Records) -> Drawn``: the tables and figures, from records alone.
+    It imports no torch either: a report needs none.
+``paper.json``
+    ``{"what": ..., "values": ...}``, the paper's numbers, read by
+    :func:`vgib.experiments.engine.paper.numbers`. Only where the paper has such a table.
+``__init__.py``
+    A docstring.
+
+A recipe whose jobs are of another experiment's kind says ``job = "table2"`` and has no ``job.py``.
+A recipe that draws the very records of another one says ``shares = "table3"``; it has a ``summary``
+and a ``table.py``, and nothing to run. A TOML file of one's own, ``vgib run mine.toml``, names the
+folder of its jobs in the same way, and is drawn by that folder's ``table.py``.
+
+Records go to ``results/NAME/CELL.jsonl``; :mod:`vgib.experiments.engine.records` says what is in
+them. Only ``cli`` imports this package.
+"""

@@ -5,8 +5,9 @@ from pathlib import Path
 import pytest
 
 from vgib.errors import FileFormatError, InputError, UnknownNameError
-from vgib.experiments.engine.jobs import ClassificationJob
-from vgib.experiments.engine.recipe import assignments, names, recipe
+from vgib.experiments.engine.folders import names
+from vgib.experiments.engine.recipe import assignments, recipe
+from vgib.experiments.table4.job import ClassificationJob
 
 
 def test_the_recipes_are_listed() -> None:
@@ -102,7 +103,7 @@ def test_an_unknown_recipe_is_answered_with_a_suggestion() -> None:
 def test_a_recipe_of_ones_own(tmp_path: Path) -> None:
     path = tmp_path / "mine.toml"
     path.write_text(
-        'summary = "Mine."\ntask = "classification"\n'
+        'summary = "Mine."\njob = "table4"\n'
         '[grid]\ndataset = ["MUTAG"]\nreadout = ["sum"]\nencoder = ["gcn"]\nbottleneck = ["none"]\n'
         '[values.bottleneck.none]\nmodule = "none"\n'
     )
@@ -111,8 +112,8 @@ def test_a_recipe_of_ones_own(tmp_path: Path) -> None:
     path.write_text("summary =")
     with pytest.raises(FileFormatError, match="is not a recipe"):
         recipe(path)
-    path.write_text('summary = ""\ntask = "dancing"\n[grid]\n')
-    with pytest.raises(UnknownNameError, match="no task named 'dancing'"):
+    path.write_text('summary = ""\njob = "dancing"\n[grid]\n')
+    with pytest.raises(UnknownNameError, match="no experiment with jobs named 'dancing'"):
         recipe(path)
     with pytest.raises(InputError, match="there is no file"):
         recipe(tmp_path / "other.toml")

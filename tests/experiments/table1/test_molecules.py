@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from vgib.data.splits import file_order_split, random_split
-from vgib.experiments.engine.jobs import InterpretationJob
 from vgib.experiments.engine.recipe import recipe
+from vgib.experiments.table1.job import InterpretationJob
 from vgib.experiments.table1.molecules import (
     JUDGED_SEEDS,
     Parts,

@@ -12,7 +12,8 @@ from vgib.experiments.engine.recipe import Recipe, recipe
 from vgib.experiments.engine.records import FIELDS, Records
 from vgib.experiments.engine.statistics import Difference
 from vgib.experiments.table1 import table as interpretation
-from vgib.experiments.table1.table import Cell, gap_share, percent
+from vgib.experiments.table1.cells import DivergenceCell, cells, gap_share
+from vgib.experiments.table1.table import percent
 
 MOLECULES = 40
 Write = Callable[..., None]
@@ -42,8 +43,8 @@ def write(made: Recipe, records: Records, invented: Invented) -> Write:
     return file
 
 
-def cell_of(made: Recipe, records: Records, method: str) -> Cell:
-    found = interpretation.cells(made, records)
+def cell_of(made: Recipe, records: Records, method: str) -> DivergenceCell:
+    found = cells(made, records)
     wanted = ("list", "qed", method)
     return next(cell for cell in found if (cell.version, cell.target, cell.method) == wanted)
 
@@ -82,14 +83,14 @@ def test_molecules_that_were_not_judged_are_left_out(
     write("gsat", 220)
     record = next(iter(records))
     record["result"]["half"]["each"][0] = None
-    (group,) = Cell("list", "qed", "gsat", 3, {0: record}, None).groups("half", "each")
+    (group,) = DivergenceCell("list", "qed", "gsat", 3, {0: record}, None).groups("half", "each")
     assert len(group) == MOLECULES - 1
 
 
 def test_a_cell_with_missing_seeds_says_so(made: Recipe, records: Records, write: Write) -> None:
     write("vgib-paper", 220)
     write("att05", 320, 320, 320)
-    (first, *_) = interpretation.tables(interpretation.cells(made, records))
+    (first, *_) = interpretation.tables(cells(made, records))
     rows = {row[0]: row[1] for row in first.rows}
     assert rows["vgib-paper"] == "0.220 ± 0.10 at 50% (0.32) [1/3]"
     assert rows["att05"] == "0.320 ± 0.10 at 50% (0.48)"
@@ -101,8 +102,8 @@ def test_seeds_that_did_different_things_are_told_one_by_one() -> None:
     def seed(share: float) -> dict[str, Any]:
         return {"result": {"paper": {"kept_share": share}}}
 
-    alike = Cell("list", "qed", "gsat", 2, {0: seed(0.5), 1: seed(0.54)}, None)
-    apart = Cell("list", "qed", "gsat", 2, {0: seed(0.05), 1: seed(1.0)}, None)
+    alike = DivergenceCell("list", "qed", "gsat", 2, {0: seed(0.5), 1: seed(0.54)}, None)
+    apart = DivergenceCell("list", "qed", "gsat", 2, {0: seed(0.05), 1: seed(1.0)}, None)
     assert alike.kept("paper") == "52%" and apart.kept("paper") == "5/100%"
 
 
@@ -136,7 +137,7 @@ def test_a_guided_choice_is_also_compared_with_all_that_was_offered(
     guided = cell_of(made, records, "vgib-recommended")
     assert (nearest.rule, guided.rule) == ("ring_intact", "guided")
     assert guided.gap_closed_among(nearest, "half").mean == pytest.approx(0.8, abs=0.02)
-    first, gap, *_ = interpretation.tables(interpretation.cells(made, records))
+    first, gap, *_ = interpretation.tables(cells(made, records))
     assert gap.rows[-1][0] == "vgib-recommended, one atom more allowed"
     assert gap.rows[-1][1].startswith(("79 %", "80 %")) and gap.rows[-1][2] == "..."
     rows = {row[0]: row[1] for row in first.rows}

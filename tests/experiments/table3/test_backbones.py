@@ -10,8 +10,8 @@ from vgib.config import Training
 from vgib.data.packed import PackedGraphs
 from vgib.data.splits import Split, random_split
 from vgib.data.synthetic import generate_ba2motifs
-from vgib.experiments.engine.jobs import Network
 from vgib.experiments.table3.backbones import backbone
+from vgib.experiments.table3.job import Network
 
 NETWORK = Network(encoder="gin", hidden=4, depth=1)
 

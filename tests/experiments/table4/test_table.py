@@ -61,7 +61,9 @@ def write(made: Recipe, records: Records) -> Write:
     return file
 
 
-def cell_of(made: Recipe, records: Records, name: str, encoder: str = "gcn") -> classification.Cell:
+def cell_of(
+    made: Recipe, records: Records, name: str, encoder: str = "gcn"
+) -> classification.AccuracyCell:
     wanted = (("MUTAG", "sum", encoder), name)
     found = classification.cells(made, records)
     return next(cell for cell in found if (cell.place, cell.bottleneck) == wanted)
@@ -251,9 +253,9 @@ def test_a_gap_to_a_control_that_lacks_folds_is_not_shown(
 
 @pytest.mark.parametrize("by", ["dataset", "encoder"])
 def test_several_encoders_or_datasets_have_a_column_each(by: Any) -> None:
-    def cell(place: tuple[str, str, str], accuracy: float) -> classification.Cell:
+    def cell(place: tuple[str, str, str], accuracy: float) -> classification.AccuracyCell:
         result = {"val_accuracy": accuracy, "val_kept_share": 1.0, "views": {}}
-        return classification.Cell(place, "none", 1, {0: result}, (), None, None)
+        return classification.AccuracyCell(place, "none", 1, {0: result}, (), None, None)
 
     found = [cell(("DD", "sum", "gcn"), 0.8), cell(("DD", "sum", "gin"), 0.6)]
     table = classification.views_table(found, "none", "val", by)
@@ -262,10 +264,10 @@ def test_several_encoders_or_datasets_have_a_column_each(by: Any) -> None:
 
 
 def test_several_datasets_have_a_column_each_in_the_table_of_views() -> None:
-    def cell(dataset: str, accuracy: float) -> classification.Cell:
+    def cell(dataset: str, accuracy: float) -> classification.AccuracyCell:
         result = {"test_accuracy": accuracy, "test_kept_share": 1.0, "views": {}}
         place = (dataset, "sum", "gcn")
-        return classification.Cell(place, "none", 1, {0: result}, (), None, None)
+        return classification.AccuracyCell(place, "none", 1, {0: result}, (), None, None)
 
     table = classification.views_table([cell("MUTAG", 0.8), cell("DD", 0.6)], "none", "test")
     assert table.headers[2:5] == ("DD", "MUTAG", "accuracy")

@@ -3,7 +3,8 @@
 from pathlib import Path
 from typing import Any
 
-from vgib.experiments.engine.recipe import Recipe, names, recipe
+from vgib.experiments.engine.folders import names
+from vgib.experiments.engine.recipe import Recipe, recipe
 from vgib.experiments.engine.records import Records
 
 

@@ -1,10 +1,9 @@
 """What a job gives, and how long it took."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from time import perf_counter, process_time
 from typing import Any
-
-from vgib.train.checkpoint import History
 
 
 @dataclass(frozen=True)
@@ -30,9 +29,12 @@ class Clock:
         """Called when training has ended."""
         self._training = process_time() - self._cpu
 
-    def seconds(self, history: History) -> dict[str, float]:
-        """By name: ``job``, ``training`` and its median ``epoch`` on the wall, and ``cpu``."""
-        epochs = history.curve("seconds")
+    def seconds(self, epochs: Sequence[float]) -> dict[str, float]:
+        """By name: ``job``, ``training`` and its median ``epoch`` on the wall, and ``cpu``.
+
+        Args:
+            epochs: The seconds of each epoch on the wall.
+        """
         return {
             "job": round(perf_counter() - self._wall, 3),
             "training": round(sum(epochs), 3),

@@ -1,15 +1,16 @@
-"""The numbers of the paper, as data."""
+"""The numbers of the paper, which lie in the folders of the experiments that repeat them."""
 
 import json
 from functools import reduce
-from importlib.resources import files
 from typing import Any
 
+from vgib.experiments.engine import folders
 
-def numbers(table: str) -> dict[str, Any]:
-    """The values of a table of the paper, nested as the table is; empty for one it has not."""
-    text = files("vgib.experiments.engine").joinpath("paper.json").read_text(encoding="utf-8")
-    values: dict[str, Any] = json.loads(text).get(table, {}).get("values", {})
+
+def numbers(name: str) -> dict[str, Any]:
+    """The paper's values of an experiment, nested as its table is; empty where it has none."""
+    content = folders.text(name, "paper.json")
+    values: dict[str, Any] = json.loads(content)["values"] if content else {}
     return values
 
 

@@ -2,7 +2,6 @@
 
 import tomllib
 from collections.abc import Iterable, Mapping
-from importlib.resources import files
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -11,7 +10,8 @@ from pydantic import Field
 
 from vgib.config import Settings
 from vgib.errors import FileFormatError, InputError, unknown_name
-from vgib.experiments.engine.jobs import JOBS, Job
+from vgib.experiments.engine import folders
+from vgib.experiments.engine.jobs import Job
 
 Assignments = Mapping[str, Any]
 
@@ -23,9 +23,9 @@ class Recipe(Settings):
     'MUTAG/sum/gcn/none/0-...'
     """
 
-    name: str = Field(description="The name of its file.")
+    name: str = Field(description="The name of its folder, or of its file.")
     summary: str = Field(description="What it makes, in a sentence.")
-    task: str = Field(description="Who does the jobs.")
+    job: str = Field(description="The experiment whose jobs these are; a folder's own by itself.")
     control: str | None = Field(None, description="The value that others are compared with.")
     shares: str | None = Field(None, description="The recipe whose jobs and records these are.")
     grid: dict[str, list[Any]] = Field(description="The values on each axis, outermost first.")
@@ -46,7 +46,12 @@ class Recipe(Settings):
     @property
     def job_type(self) -> type[Job]:
         """The kind of its jobs."""
-        return JOBS[self.task]
+        return folders.job_type(self.job)
+
+    @property
+    def drawn_by(self) -> str:
+        """The experiment whose ``table.py`` draws its records."""
+        return self.name if folders.text(self.name, "table.py") is not None else self.job
 
     def jobs(
         self, overrides: Assignments | None = None, subset: Assignments | None = None
@@ -117,12 +122,6 @@ class Recipe(Settings):
         return self.cost.get(first, {}).get(row, 1.0)
 
 
-def names() -> list[str]:
-    """The recipes that come with the package."""
-    folders = files("vgib.experiments").iterdir()
-    return sorted(item.name for item in folders if item.joinpath("recipe.toml").is_file())
-
-
 def recipe(name: str | Path) -> Recipe:
     """A recipe by its name, or by the path of a TOML file of one's own.
 
@@ -131,11 +130,11 @@ def recipe(name: str | Path) -> Recipe:
         FileFormatError: the file is not TOML.
     """
     content = _content(name)
-    if "shares" in content:
-        content = _content(content["shares"]) | content
-    found: Recipe = Recipe.of(name=Path(name).stem, **content)
-    if found.task not in JOBS:
-        raise unknown_name("task", found.task, JOBS)
+    if (source := content.get("shares")) is not None:
+        content = {"job": source} | _content(source) | content
+    stem = Path(name).stem
+    found: Recipe = Recipe.of(**{"name": stem, "job": stem} | content)
+    folders.job_module(found.job)
     return found
 
 
@@ -145,10 +144,10 @@ def _content(name: str | Path) -> dict[str, Any]:
         if not path.is_file():
             raise InputError(f"there is no file {str(name)!r}")
         text = path.read_text(encoding="utf-8")
-    elif str(name) in names():
-        text = (files("vgib.experiments") / str(name) / "recipe.toml").read_text(encoding="utf-8")
+    elif (found := folders.text(str(name), "recipe.toml")) is not None:
+        text = found
     else:
-        raise unknown_name("recipe", str(name), names())
+        raise unknown_name("recipe", str(name), folders.names())
     try:
         return tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:

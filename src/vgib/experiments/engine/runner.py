@@ -6,45 +6,14 @@ from pathlib import Path
 from typing import Any
 
 from vgib.experiments.engine.finished import Finished
-from vgib.experiments.engine.jobs import (
-    ClassificationJob,
-    DynamicsJob,
-    ExplanationJob,
-    GalleryJob,
-    GroundTruthJob,
-    InterpretationJob,
-    Job,
-    NoiseJob,
-)
+from vgib.experiments.engine.folders import run_of
+from vgib.experiments.engine.jobs import Job
 from vgib.experiments.engine.recipe import Recipe
 from vgib.experiments.engine.records import Record, Records, host
-from vgib.experiments.figure2b import job as noise
-from vgib.experiments.figure3 import job as gallery
-from vgib.experiments.ground_truth import job as ground_truth
-from vgib.experiments.table1 import job as interpretation
-from vgib.experiments.table2 import job as dynamics
-from vgib.experiments.table3 import job as explanation
-from vgib.experiments.table4 import job as classification
 from vgib.model.card import versions
 from vgib.stream.processes import Engine, Outcome
 
 Work = Callable[[Any], Finished]
-
-WORK: dict[type[Job], Callable[..., Finished]] = {
-    ClassificationJob: classification.run,
-    InterpretationJob: interpretation.run,
-    DynamicsJob: dynamics.run,
-    NoiseJob: noise.run,
-    GalleryJob: gallery.run,
-    ExplanationJob: explanation.run,
-    GroundTruthJob: ground_truth.run,
-}
-"""Who does a kind of job."""
-
-
-def work_of(kind: type[Job], *, mirror: Path | None = None, cache: Path | None = None) -> Work:
-    """The function that does jobs of a kind, with the places where data are found."""
-    return partial(WORK[kind], mirror=mirror, cache=cache)
 
 
 def run_recipe(
@@ -57,7 +26,7 @@ def run_recipe(
     cache: Path | None = None,
 ) -> Generator[Outcome[Job, Record], None, None]:
     """Does those jobs of a recipe that have no record yet."""
-    work = work_of(made.job_type, mirror=mirror, cache=cache)
+    work = partial(run_of(made.job), mirror=mirror, cache=cache)
     yield from run_jobs(missing(jobs, records), records, engine, work)
 
 

@@ -6,12 +6,14 @@ from typing import Any
 
 import numpy as np
 
-from vgib.experiments.engine.curves import NAMES, new_figure, svg
-from vgib.experiments.engine.jobs import NoiseJob
+from vgib.experiments.engine.curves import new_figure, svg
+from vgib.experiments.engine.drawing import Drawn
 from vgib.experiments.engine.recipe import Recipe
 from vgib.experiments.engine.records import Record, Records
 from vgib.experiments.engine.statistics import Array, Difference, resampled_interval
 from vgib.experiments.engine.tables import TextTable
+from vgib.experiments.figure2b.job import NoiseJob
+from vgib.experiments.table1.cells import SHORT
 
 PLACES = {"found": "#b5543c", "random": "#8c8c8c", "others": "#3b6ea8"}
 LABELS = {
@@ -60,18 +62,24 @@ def disturbances(made: Recipe, records: Records) -> list[Disturbance]:
     return [Disturbance(*place, seeds) for place, seeds in found.items()]
 
 
+def draw(made: Recipe, records: Records) -> Drawn:
+    """Figure 2(b) and its numbers."""
+    found = disturbances(made, records)
+    return Drawn.of_tables([table(found)], {f"{made.name}.svg": figure(found)})
+
+
 def table(found: Sequence[Disturbance]) -> TextTable:
     """The change of the prediction by noise in each place."""
     rows: list[tuple[str, ...]] = [
         (
             one.target,
-            NAMES[one.version],
+            SHORT[one.version],
             one.method,
             *(f"{one.change(name).mean:.4f}" for name in PLACES),
             str(one.gain()),
         )
         if one.records
-        else (one.target, NAMES[one.version], one.method, "...", "", "", "")
+        else (one.target, SHORT[one.version], one.method, "...", "", "", "")
         for one in found
     ]
     title = (
@@ -96,7 +104,7 @@ def figure(found: Sequence[Disturbance]) -> str:
         for column, target in enumerate(targets):
             own = [one for one in recorded if (one.version, one.target) == (version, target)]
             _bars(axes[row, column], own)
-            axes[row, column].set_title(f"{target.upper()}, {NAMES[version]}", fontsize=9)
+            axes[row, column].set_title(f"{target.upper()}, {SHORT[version]}", fontsize=9)
             axes[row, 0].set_ylabel("change of the prediction")
     lines, labels = axes[0, 0].get_legend_handles_labels()
     figure.legend(lines, labels, loc="outside lower center", ncols=3, frameon=False)

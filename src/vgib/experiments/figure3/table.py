@@ -4,11 +4,12 @@ from collections.abc import Sequence
 from html import escape
 from typing import Any
 
-from vgib.chem.draw import draw
-from vgib.experiments.engine.jobs import GalleryJob
+from vgib.chem import draw as chemistry
+from vgib.experiments.engine.drawing import Drawn
 from vgib.experiments.engine.recipe import Recipe
 from vgib.experiments.engine.records import Records
 from vgib.experiments.engine.tables import TextTable
+from vgib.experiments.figure3.job import GalleryJob
 
 CELL = (220, 170)
 LABEL = 30
@@ -16,6 +17,12 @@ SIDE = 90
 
 Shown = dict[str, Any]
 """One molecule as a method sees it: SMILES, value, scores, nodes, divergence, and the best."""
+
+
+def draw(made: Recipe, records: Records) -> Drawn:
+    """Figure 3, a picture for each property, and the divergences in it."""
+    found = shown(made, records)
+    return Drawn.of_tables(tables(found), pictures(found, made.name))
 
 
 def shown(made: Recipe, records: Records) -> dict[tuple[str, str], dict[str, list[Shown]]]:
@@ -58,7 +65,7 @@ def picture(methods: dict[str, list[Shown]], target: str) -> str:
         drawn.append((None, some["best_nodes"], some["best_divergence"]))
         for column, (scores, nodes, divergence) in enumerate(drawn):
             left = SIDE + width * column
-            svg = draw(smiles, scores, nodes, size=(width, height - 22), legend=False)
+            svg = chemistry.draw(smiles, scores, nodes, size=(width, height - 22), legend=False)
             parts.append(placed(svg, left, top))
             told = "not judged" if divergence is None else f"divergence {divergence:.2f}"
             parts.append(text(left + width / 2, top + height - 9, told))

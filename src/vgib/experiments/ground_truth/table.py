@@ -6,11 +6,12 @@ from typing import Any
 
 import numpy as np
 
-from vgib.experiments.engine.jobs import GroundTruthJob
+from vgib.experiments.engine.drawing import Drawn
 from vgib.experiments.engine.recipe import Recipe
 from vgib.experiments.engine.records import Record, Records
 from vgib.experiments.engine.statistics import corrected_interval, spread
 from vgib.experiments.engine.tables import TextTable
+from vgib.experiments.ground_truth.job import GroundTruthJob
 
 PUBLISHED = {"gib": 0.861, "gsat": 0.989}
 """Edge AUC on BA-2Motifs of methods that train the network too; GMT, not here, has 0.996. From
@@ -30,7 +31,7 @@ MEASURES = {
 
 
 @dataclass(frozen=True)
-class Cell:
+class TruthCell:
     """One method on one dataset, over seeds."""
 
     dataset: str
@@ -60,7 +61,7 @@ class Cell:
         return shown if len(self.records) == self.seeds else f"{shown} [{len(values)}/{self.seeds}]"
 
 
-def cells(made: Recipe, records: Records) -> list[Cell]:
+def cells(made: Recipe, records: Records) -> list[TruthCell]:
     """Every cell of the recipe, in its order, with what is recorded of it."""
     done = records.by_key()
     found: dict[tuple[str, str], dict[int, Record]] = {}
@@ -70,10 +71,16 @@ def cells(made: Recipe, records: Records) -> list[Cell]:
         if (record := done.get(job.key())) is not None:
             own[job.seed] = record
     seeds = len({job.seed for job in jobs})
-    return [Cell(*name, seeds, own) for name, own in found.items()]
+    return [TruthCell(*name, seeds, own) for name, own in found.items()]
 
 
-def tables(found: Sequence[Cell]) -> list[TextTable]:
+def draw(made: Recipe, records: Records) -> Drawn:
+    """How well each method finds what is known."""
+    found = cells(made, records)
+    return Drawn(tables(found), long_table(found), summary(found))
+
+
+def tables(found: Sequence[TruthCell]) -> list[TextTable]:
     """One table for each measure, the gains over each method, and how good the networks are."""
     return [
         *(measure_table(found, name) for name in MEASURES),
@@ -82,7 +89,7 @@ def tables(found: Sequence[Cell]) -> list[TextTable]:
     ]
 
 
-def measure_table(found: Sequence[Cell], name: str) -> TextTable:
+def measure_table(found: Sequence[TruthCell], name: str) -> TextTable:
     """Methods down, datasets across; the mean and spread over seeds."""
     datasets = list(dict.fromkeys(cell.dataset for cell in found))
     rows: dict[str, dict[str, str]] = {}
@@ -97,7 +104,7 @@ def measure_table(found: Sequence[Cell], name: str) -> TextTable:
     return TextTable(f"{MEASURES[name]}, mean ± spread over seeds{note}", headers, filled)
 
 
-def gains_table(found: Sequence[Cell], name: str, ours: str = ADVISED) -> TextTable:
+def gains_table(found: Sequence[TruthCell], name: str, ours: str = ADVISED) -> TextTable:
     """By how much one method is better than each other one, paired over seeds."""
     datasets = list(dict.fromkeys(cell.dataset for cell in found))
     by_name = {(cell.method, cell.dataset): cell for cell in found}
@@ -118,7 +125,7 @@ def gains_table(found: Sequence[Cell], name: str, ours: str = ADVISED) -> TextTa
     return TextTable(title, headers, rows)
 
 
-def network_table(found: Sequence[Cell]) -> TextTable:
+def network_table(found: Sequence[TruthCell]) -> TextTable:
     """The accuracy of the networks that are explained."""
     rows: dict[str, tuple[str, ...]] = {}
     for cell in found:
@@ -131,7 +138,7 @@ def network_table(found: Sequence[Cell]) -> TextTable:
     return TextTable("The networks that are explained", headers, list(rows.values()))
 
 
-def long_table(found: Sequence[Cell]) -> TextTable:
+def long_table(found: Sequence[TruthCell]) -> TextTable:
     """One row for each cell and seed with all its numbers, for other programs."""
     names = ("node_auc", "edge_auc", "precision", "random_node_auc", "random_precision")
     rows = []
@@ -145,7 +152,7 @@ def long_table(found: Sequence[Cell]) -> TextTable:
     return TextTable("cells", ("dataset", "method", "seed", "explanation", *names), rows)
 
 
-def summary(found: Sequence[Cell]) -> list[dict[str, Any]]:
+def summary(found: Sequence[TruthCell]) -> list[dict[str, Any]]:
     """The means, for machines."""
     return [
         {"dataset": cell.dataset, "method": cell.method, "seeds": len(cell.records)}

@@ -15,7 +15,7 @@ from vgib.data import catalog
 from vgib.data.molecules import from_smiles
 from vgib.data.packed import PackedGraphs
 from vgib.data.splits import Split, file_order_split, random_split
-from vgib.experiments.engine.jobs import MoleculeJob
+from vgib.experiments.table1.job import MoleculeJob
 from vgib.model.augment import with_fragments
 from vgib.model.recognizer import SubgraphRecognizer
 from vgib.oracles import registry

@@ -1,195 +1,39 @@
 """Table 1 from its records: every divergence beside the controls of the same size."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from math import nan
 from typing import Any
 
 import numpy as np
 
-from vgib.experiments.engine import paper
-from vgib.experiments.engine.jobs import InterpretationJob
+from vgib.experiments.engine.drawing import Drawn, with_content
 from vgib.experiments.engine.recipe import Recipe
-from vgib.experiments.engine.records import Record, Records
-from vgib.experiments.engine.statistics import Array, Difference, plain, resampled_interval
+from vgib.experiments.engine.records import Records
+from vgib.experiments.engine.statistics import Difference, plain
 from vgib.experiments.engine.tables import TextTable
+from vgib.experiments.table1 import curves
+from vgib.experiments.table1.cells import VERSIONS, DivergenceCell, cells
 
-PUBLISHED = {
-    "att05": "att05",
-    "att07": "att07",
-    "gib": "gib",
-    "vgib-paper": "vgib",
-    "vgib-reference": "vgib",
-    "vgib-recommended": "vgib",
-}
-"""The row of the paper that stands beside ours."""
-
-VERSIONS = {"list": "trained on the published list", "full": "trained on all of ZINC250K"}
-THOUSANDTH = 1e-3
-SAME_SHARE = 0.15
-"""Seeds whose kept shares differ by more did not do the same thing."""
 NEAREST = "vgib-paper"
 """A method that takes the nearest size to the asked one, on the same molecules as the guided."""
 
 
-@dataclass(frozen=True)
-class Cell:
-    """One method on one property in one version, over seeds.
-
-    Attributes:
-        version: What was trained on.
-        target: What was predicted.
-        method: The row.
-        seeds: How many the recipe asks for.
-        records: What is recorded, by seed.
-        published: The paper's mean and spread.
-        rule: How its whole rings are selected, by scores or ``guided`` by the predictor.
-    """
-
-    version: str
-    target: str
-    method: str
-    seeds: int
-    records: dict[int, Record]
-    published: tuple[float, float] | None
-    rule: str = "ring_intact"
-
-    @property
-    def results(self) -> list[dict[str, Any]]:
-        """The results, in the order of the seeds."""
-        return [self.records[seed]["result"] for seed in sorted(self.records)]
-
-    @property
-    def is_full(self) -> bool:
-        """Whether all seeds are recorded."""
-        return len(self.records) == self.seeds
-
-    def mean(self, part: str, name: str) -> float:
-        """A number of a part of the result, averaged over seeds."""
-        return float(np.mean([result[part][name] for result in self.results] or [nan]))
-
-    def kept(self, part: str) -> str:
-        """The kept share; seed by seed where it is not the same thing, as when a gate collapses."""
-        shares = [result[part]["kept_share"] for result in self.results]
-        if max(shares) - min(shares) <= SAME_SHARE:
-            return f"{np.mean(shares):.0%}"
-        return "/".join(f"{100 * share:.0f}" for share in shares) + "%"
-
-    def spread(self, part: str) -> float:
-        """The standard deviation over molecules, as the paper gives it."""
-        variances = [result[part]["spread"] ** 2 for result in self.results]
-        return float(np.sqrt(np.mean(variances or [nan])))
-
-    def groups(self, part: str, *names: str) -> list[Array]:
-        """The numbers of each molecule, ``[molecules, names]`` for each seed."""
-        return [known_rows([result[part][name] for name in names]) for result in self.results]
-
-    def interval(self, part: str) -> Difference:
-        """The mean divergence."""
-        return resampled_interval(self.groups(part, "each"), lambda means: means[..., 0])
-
-    def difference(self, part: str, control: str = "each_random") -> Difference:
-        """Divergence less that of a control on the same molecules; below zero is better."""
-        groups = self.groups(part, "each", control)
-        return resampled_interval(groups, lambda means: means[..., 0] - means[..., 1])
-
-    def gap_closed(self, part: str) -> Difference:
-        r"""The share of the way from random to the reachable best.
-
-        .. math:: \frac{\bar R - \bar M}{\bar R - \bar B}
-
-        with the mean divergence :math:`\bar M` of the method, :math:`\bar R` of all ring-intact
-        parts of its sizes, :math:`\bar B` of the best of them; 0 is chance, 1 the best there is.
-        """
-        groups = self.groups(part, "each", "each_random", "each_best")
-        return resampled_interval(groups, gap_share)
-
-    def gap_closed_among(self, other: "Cell", part: str) -> Difference:
-        """Likewise, among the parts within one atom of the asked size, whatever size was taken.
-
-        A guided choice may take one atom more than was asked for; :meth:`gap_closed` then compares
-        it with larger parts. ``other`` is a method that takes the nearest size, on the same
-        molecules: its controls are those of the asked size.
-        """
-        groups = [
-            known_rows(
-                [
-                    self.records[seed]["result"][part]["each"],
-                    *(other.records[seed]["result"][part][n] for n in ("each_random", "each_best")),
-                ]
-            )
-            for seed in sorted(self.records.keys() & other.records.keys())
-        ]
-        return resampled_interval(groups, gap_share)
-
-    def gap_closed_at_own_size(self, part: str) -> Difference | None:
-        """Likewise, among the parts of exactly as many atoms as were taken; None in old records.
-
-        :meth:`gap_closed` allows the best part one atom more than the method took, which is up to
-        two more than a guided choice was offered: no choice then closes the whole gap.
-        """
-        names = ("each", "each_same_random", "each_same_best")
-        if not all(name in result[part] for result in self.results for name in names):
-            return None
-        return resampled_interval(self.groups(part, *names), gap_share)
-
-    def up_to_half(self) -> tuple[float, float, float]:
-        """Divergence, spread and kept share at the largest size that keeps at most half."""
-        kept, own = self.curve("kept_share"), self.curve("divergence")
-        place = max(i for i, share in enumerate(kept) if share <= 0.5)
-        return own[place], self.curve("spread")[place], kept[place]
-
-    def curve(self, name: str) -> list[float]:
-        """A number of the curve against size, averaged over seeds."""
-        table = [[point[name] for point in result["curve"]] for result in self.results]
-        return [float(value) for value in np.mean(table, axis=0)]
-
-    def grown_curve(self, name: str) -> list[float]:
-        """Likewise, of parts that are grown at random and cut rings."""
-        table = [[point[name] for point in result["random_connected"]] for result in self.results]
-        return [float(value) for value in np.mean(table, axis=0)]
+def draw(made: Recipe, records: Records) -> Drawn:
+    """Table 1 with its figures."""
+    found = cells(made, records)
+    # Changes of one method, which is their control, are too many and too alike for a picture.
+    figures = (
+        {}
+        if made.control
+        else {
+            f"{made.name}_size.svg": curves.size_curves(found),
+            f"{made.name}_gap.svg": curves.gap_bars(found),
+        }
+    )
+    return Drawn(tables(found), long_table(found), summary(found), with_content(figures))
 
 
-def known_rows(columns: Sequence[Sequence[int | None]]) -> Array:
-    """Thousandths as numbers, ``[molecules, columns]``; molecules that were not judged go."""
-    rows: Array = np.array(columns, dtype=float).T * THOUSANDTH
-    known: Array = rows[np.isfinite(rows).all(1)]
-    return known
-
-
-def gap_share(means: Array) -> Array:
-    """``[..., (method, random, best)]`` to the share of the gap that is closed."""
-    own, random, best = np.moveaxis(means, -1, 0)
-    share: Array = (random - own) / (random - best)
-    return share
-
-
-def cells(made: Recipe, records: Records) -> list[Cell]:
-    """Every cell of the recipe with what is recorded of it, by version, property, method."""
-    done = records.by_key()
-    found: dict[tuple[str, str, str, str], dict[int, Record]] = {}
-    jobs = [job for job in made.jobs() if isinstance(job, InterpretationJob)]
-    for job in jobs:
-        seeds = found.setdefault((job.version, job.property, job.method, job.rule), {})
-        if (record := done.get(job.key())) is not None:
-            seeds[job.seed] = record
-    wanted = len({job.seed for job in jobs})
-    numbers = paper.numbers("table1")
-    return [
-        Cell(
-            version,
-            name,
-            method,
-            wanted,
-            seeds,
-            paper.value(numbers, PUBLISHED.get(method, ""), name),
-            rule,
-        )
-        for (version, name, method, rule), seeds in found.items()
-    ]
-
-
-def tables(found: Sequence[Cell]) -> list[TextTable]:
+def tables(found: Sequence[DivergenceCell]) -> list[TextTable]:
     """The share of the gap that is closed, then everything, for each version and property."""
     places = list(dict.fromkeys((cell.version, cell.target) for cell in found))
     drawn = []
@@ -208,7 +52,7 @@ def tables(found: Sequence[Cell]) -> list[TextTable]:
     return drawn
 
 
-def divergence_table(found: Sequence[Cell], version: str) -> TextTable:
+def divergence_table(found: Sequence[DivergenceCell], version: str) -> TextTable:
     """Table 1 as the paper draws it, with the kept share without which it means nothing."""
     title = (
         f"Table 1, {VERSIONS[version]}, the paper's rule: divergence, mean ± spread, "
@@ -217,7 +61,7 @@ def divergence_table(found: Sequence[Cell], version: str) -> TextTable:
     return by_property(title, found, _paper_text, [grown_row(found)])
 
 
-def gap_table(found: Sequence[Cell], version: str, part: str, where: str) -> TextTable:
+def gap_table(found: Sequence[DivergenceCell], version: str, part: str, where: str) -> TextTable:
     """How much of the way from random to the best is gone."""
     title = (
         f"Share of the gap between random and best ring-intact parts that is closed {where}, "
@@ -228,7 +72,7 @@ def gap_table(found: Sequence[Cell], version: str, part: str, where: str) -> Tex
     )
 
 
-def offered_rows(found: Sequence[Cell], part: str) -> list[tuple[str, ...]]:
+def offered_rows(found: Sequence[DivergenceCell], part: str) -> list[tuple[str, ...]]:
     """Guided methods once more, among parts of exactly their size, and all that were offered."""
     names = list(dict.fromkeys(cell.target for cell in found))
     rows: dict[str, dict[str, str]] = {}
@@ -248,7 +92,7 @@ def offered_rows(found: Sequence[Cell], part: str) -> list[tuple[str, ...]]:
 
 
 def by_property(
-    title: str, found: Sequence[Cell], text: Any, last: Sequence[tuple[str, ...]] = ()
+    title: str, found: Sequence[DivergenceCell], text: Any, last: Sequence[tuple[str, ...]] = ()
 ) -> TextTable:
     """Methods down, properties across; a cell with some seeds missing says so."""
     names = list(dict.fromkeys(cell.target for cell in found))
@@ -261,7 +105,7 @@ def by_property(
     return TextTable(title, ("method", *names), [*filled, *last])
 
 
-def grown_row(found: Sequence[Cell]) -> tuple[str, ...]:
+def grown_row(found: Sequence[DivergenceCell]) -> tuple[str, ...]:
     """The control that the paper lacks: a random connected half, from any record."""
     texts = []
     for name in dict.fromkeys(cell.target for cell in found):
@@ -275,7 +119,7 @@ def grown_row(found: Sequence[Cell]) -> tuple[str, ...]:
     return ("random connected half", *texts)
 
 
-def paper_rule_table(found: Sequence[Cell]) -> TextTable:
+def paper_rule_table(found: Sequence[DivergenceCell]) -> TextTable:
     """One property with the paper's rule: every number and its controls."""
     title = f"{_place(found)}, the paper's rule (score of one half or fixed share, largest part)"
     headers = (
@@ -286,7 +130,7 @@ def paper_rule_table(found: Sequence[Cell]) -> TextTable:
     return TextTable(title, headers, [_paper_rule_row(cell) for cell in found])
 
 
-def _paper_rule_row(cell: Cell) -> tuple[str, ...]:
+def _paper_rule_row(cell: DivergenceCell) -> tuple[str, ...]:
     if not cell.records:
         return (cell.method, "...", *[""] * 9)
     return (
@@ -304,7 +148,7 @@ def _paper_rule_row(cell: Cell) -> tuple[str, ...]:
     )
 
 
-def ring_table(found: Sequence[Cell]) -> TextTable:
+def ring_table(found: Sequence[DivergenceCell]) -> TextTable:
     """One property with whole rings, at the size that the scores set and at one half."""
     title = f"{_place(found)}, no ring cut: at the method's own size, then at half size"
     headers = (
@@ -314,7 +158,7 @@ def ring_table(found: Sequence[Cell]) -> TextTable:
     return TextTable(title, headers, [_ring_row(cell) for cell in found])
 
 
-def _ring_row(cell: Cell) -> tuple[str, ...]:
+def _ring_row(cell: DivergenceCell) -> tuple[str, ...]:
     if not cell.records:
         return (cell.method, "...", *[""] * 10)
 
@@ -331,7 +175,7 @@ def _ring_row(cell: Cell) -> tuple[str, ...]:
     return (cell.method, *own, *half, percent(cell.gap_closed("half")))
 
 
-def curve_table(found: Sequence[Cell]) -> TextTable:
+def curve_table(found: Sequence[DivergenceCell]) -> TextTable:
     """Divergence less that of random ring-intact parts, at each size."""
     recorded = [cell for cell in found if cell.records]
     keeps = recorded[0].curve("keep") if recorded else []
@@ -344,7 +188,7 @@ def curve_table(found: Sequence[Cell]) -> TextTable:
     return TextTable(title, headers, rows)
 
 
-def long_table(found: Sequence[Cell]) -> TextTable:
+def long_table(found: Sequence[DivergenceCell]) -> TextTable:
     """One row for each cell with all its numbers, for other programs."""
     headers = (
         *("version", "property", "method", "seeds", "rule", "divergence", "low", "high", "spread"),
@@ -360,7 +204,7 @@ def long_table(found: Sequence[Cell]) -> TextTable:
     return TextTable("cells", headers, rows)
 
 
-def _long_row(cell: Cell, part: str) -> tuple[str, ...]:
+def _long_row(cell: DivergenceCell, part: str) -> tuple[str, ...]:
     level, gain, gap = cell.interval(part), cell.difference(part), cell.gap_closed(part)
     numbers = (
         *(level.mean, level.low, level.high, cell.spread(part)),
@@ -373,7 +217,7 @@ def _long_row(cell: Cell, part: str) -> tuple[str, ...]:
     return (cell.version, cell.target, cell.method, seeds, part, *shown)
 
 
-def summary(found: Sequence[Cell]) -> list[dict[str, Any]]:
+def summary(found: Sequence[DivergenceCell]) -> list[dict[str, Any]]:
     """The headline numbers of each cell that has records, for machines."""
     return [
         {
@@ -406,7 +250,7 @@ def percent(share: Difference) -> str:
     return f"{value} % [{low}, {high}]"
 
 
-def _paper_text(cell: Cell) -> str:
+def _paper_text(cell: DivergenceCell) -> str:
     published = "" if cell.published is None else f" ({cell.published[0]:.2f})"
     if cell.rule == "guided":
         mean, spread, share = cell.up_to_half()
@@ -415,9 +259,9 @@ def _paper_text(cell: Cell) -> str:
     return f"{mean:.3f} ± {spread:.2f} at {cell.kept('paper')}{published}"
 
 
-def _seeds_text(cell: Cell) -> str:
+def _seeds_text(cell: DivergenceCell) -> str:
     return "" if cell.is_full else f" [{len(cell.records)}/{cell.seeds}]"
 
 
-def _place(found: Sequence[Cell]) -> str:
+def _place(found: Sequence[DivergenceCell]) -> str:
     return f"{found[0].target.upper()}, {VERSIONS[found[0].version]}"

@@ -1,70 +1,26 @@
-"""How training goes and how long it takes (Table 2, Figure 1)."""
+"""The jobs of Table 2 and Figure 1: a training that is timed, or followed step by step."""
 
 from pathlib import Path
-from typing import Any
+from typing import ClassVar
 
-from torch import Tensor
+from pydantic import Field
 
-from vgib.experiments.engine.finished import Clock, Finished
-from vgib.experiments.engine.jobs import DynamicsJob
-from vgib.experiments.table1.molecules import Parts, fitted, parts_of, with_labeled_fragments
-
-TERMS = ("prediction", "clean", "subgraph", "compression", "connectivity", "loss", "kept")
+from vgib.experiments.engine.finished import Finished
+from vgib.experiments.table1.job import MoleculeJob
 
 
-class Trace:
-    """The terms of training, a mean over every so many steps.
+class DynamicsJob(MoleculeJob):
+    """How training goes, step by step, and how long it takes (Table 2, Figure 1)."""
 
-    Args:
-        every: Steps in one mean; 0 keeps nothing but counts.
-    """
+    headline: ClassVar[str] = "steps"
 
-    def __init__(self, every: int) -> None:
-        self.every, self.steps = every, 0
-        self.means: list[dict[str, float]] = []
-        self.lowest = 0.0
-        self.negative = 0
-        self._sums: dict[str, float] = {}
-
-    def __call__(self, terms: dict[str, Tensor]) -> None:
-        """Takes note of a step."""
-        self.steps += 1
-        if not self.every:
-            return
-        values = {name: float(terms[name].detach()) for name in TERMS if name in terms}
-        self.negative += values.get("compression", 0.0) < 0
-        self.lowest = min(self.lowest, values.get("compression", 0.0))
-        for name, value in values.items():
-            self._sums[name] = self._sums.get(name, 0.0) + value
-        if self.steps % self.every == 0:
-            shares = {name: round(total / self.every, 5) for name, total in self._sums.items()}
-            self.means.append({"step": self.steps} | shares)
-            self._sums = {}
-
-    def told(self) -> dict[str, Any]:
-        """How many steps there were, and where the compression term went below zero."""
-        if not self.every:
-            return {"steps": self.steps}
-        return {
-            "steps": self.steps,
-            "trace": self.means,
-            "negative_steps": self.negative,
-            "lowest_compression": self.lowest,
-        }
+    every: int = Field(0, ge=0, description="Record every so many steps; 0: only the time.")
 
 
 def run(
     job: DynamicsJob, *, mirror: str | Path | None = None, cache: str | Path | None = None
 ) -> Finished:
     """Trains a model and watches."""
-    return run_on(job, parts_of(job, mirror, cache))
+    from vgib.experiments.table2 import work
 
-
-def run_on(job: DynamicsJob, parts: Parts) -> Finished:
-    """Likewise, on molecules that are at hand; only training is timed, not reading."""
-    parts = with_labeled_fragments(job, parts)
-    trace, clock = Trace(job.every), Clock()
-    model = fitted(job, parts, on_step=trace)
-    clock.stop_training()
-    result = {"train_molecules": len(parts.train), "epochs": len(model.history_.epochs)}
-    return Finished(result | trace.told(), clock.seconds(model.history_))
+    return work.run(job, mirror=mirror, cache=cache)

@@ -14,7 +14,7 @@ from vgib.config import Architecture, Training
 from vgib.data.files import write_safetensors
 from vgib.data.packed import PackedGraphs
 from vgib.data.splits import Split
-from vgib.experiments.engine.jobs import Network
+from vgib.experiments.table3.job import Network
 from vgib.nn.net import SubgraphNet, build
 from vgib.train.loop import predict, seeded, train
 

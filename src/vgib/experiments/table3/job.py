@@ -1,272 +1,62 @@
-"""Explaining trained networks of molecules: the second experiment (Table 3, Figure 4)."""
+"""The jobs of Table 3 and Figure 4: one method that explains one trained network."""
 
-import base64
-from dataclasses import dataclass
-from functools import lru_cache, partial
 from pathlib import Path
-from time import perf_counter, process_time
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
-import numpy as np
-import torch
-from torch import Tensor, nn
+from pydantic import Field
 
-from vgib.config import Training
-from vgib.data import catalog
-from vgib.data.molecules import capped_parts
-from vgib.data.packed import PackedGraphs
-from vgib.data.splits import Split
+from vgib.config import Settings
 from vgib.experiments.engine.finished import Finished
-from vgib.experiments.engine.jobs import ExplainerJob, ExplanationJob
-from vgib.experiments.table3.backbones import backbone
-from vgib.experiments.table3.property_sets import composition_accuracy, property_set, split_of
-from vgib.explain.agreement import stability
-from vgib.explain.explainer import Explainer, explainers
-from vgib.explain.fidelity import Parts, part_outputs, robust_fidelity
-from vgib.explain.many import score
+from vgib.experiments.engine.jobs import Job
 
-MIDDLE = 0.5
-"""The share at which the paper's Table 3 is read, and costly measures are taken."""
 
-BATCH_SIZE = 256
-"""Graphs that are explained together: small enough for the processor's cache."""
+class Network(Settings):
+    """The shape of a network that is to be explained."""
+
+    encoder: str = Field("gcn", description="gcn, sage, gin or gat.")
+    hidden: int = Field(16, ge=1, description="Channels of each layer and of the head.")
+    depth: int = Field(2, ge=1, description="Number of message-passing layers.")
+    readout: Literal["sum", "mean"] = Field("sum", description="How nodes become a graph.")
+
+
+class ExplainerJob(Job):
+    """One method that explains one trained network."""
+
+    network: Network = Field(description="The shape of the network that is explained.")
+    method: str = Field(description="The row of the table.")
+    module: str = Field(description="The registered explainer behind that row.")
+    options: dict[str, Any] = Field(default_factory=dict, description="Its options.")
+    seed: int = Field(ge=0, description="Seed of split, weights and explainer.")
+    explained: int = Field(1000, ge=1, description="How many graphs are explained, at most.")
+    epochs: int = Field(20, ge=1, description="Passes over the training graphs.")
+    batch_size: int = Field(256, ge=1, description="Graphs in one step.")
+    lr: float = Field(0.01, gt=0, description="Learning rate of Adam.")
+    halve_at: int = Field(6, ge=1, description="Halve the rate every so many epochs.")
+
+
+class ExplanationJob(ExplainerJob):
+    """Fidelity of one method on a network of molecules (Table 3, Figure 4)."""
+
+    axes: ClassVar[tuple[str, ...]] = ("property", "gnn", "method", "seed")
+    headline: ClassVar[str] = "fidelity_plus"
+
+    property: Literal["qed", "hlm", "rlm", "drd2"] = Field(description="What is predicted.")
+    gnn: str = Field(description="The network that is explained, by name.")
+    judge: Network = Field(description="The shape of a second network, which only judges.")
+    split: Literal["random", "scaffold"] = Field("random", description="How molecules are split.")
+    part: Literal["test", "val"] = Field("test", description="Which part is explained.")
+    per_class: int = Field(10_000, ge=10, description="Molecules of each class.")
+    keep_ratios: tuple[float, ...] = Field(
+        (0.3, 0.35, 0.4, 0.45, 0.5, 0.55, 0.6), description="The shares of atoms that are kept."
+    )
+    robust_samples: int = Field(5, ge=1, description="Draws of robust fidelity.")
+    repeats: int = Field(1, ge=1, description="Seeds of the explainer, for stability.")
 
 
 def run(
     job: ExplanationJob, *, mirror: str | Path | None = None, cache: str | Path | None = None
 ) -> Finished:
-    """Explains held-out molecules to one method's taste, and judges what it chose."""
-    setting = _setting(job.property, job.per_class, job.split, job.seed, mirror, cache)
-    return explain_molecules(job, setting, catalog.cache_folder(cache) / "explanation")
+    """Explains held-out molecules by one method, and judges what it chose."""
+    from vgib.experiments.table3 import work
 
-
-@dataclass(frozen=True, eq=False)
-class Setting:
-    """The molecules, who trains and who is held out, and what needs no structure to be told."""
-
-    graphs: PackedGraphs
-    split: Split
-    composition_accuracy: float
-
-
-@lru_cache(maxsize=1)  # the jobs of one network follow each other
-def _setting(
-    name: str,
-    per_class: int,
-    how: Literal["random", "scaffold"],
-    seed: int,
-    mirror: str | Path | None,
-    cache: str | Path | None,
-) -> Setting:
-    graphs = property_set(name, per_class, mirror=mirror, cache=cache)
-    split = split_of(graphs, how, seed)
-    return Setting(graphs, split, composition_accuracy(graphs, split))
-
-
-def explain_molecules(job: ExplanationJob, setting: Setting, folder: Path) -> Finished:
-    """Likewise, on molecules that are at hand; trained networks are kept in the folder."""
-    started = perf_counter()
-    graphs, split = setting.graphs, setting.split
-    model = backbone(graphs, split, job.network, training_of(job), folder)
-    # A network of another shape, trained on the same molecules from other weights: what it makes of
-    # the chosen atoms was not optimized by anybody.
-    judge = backbone(graphs, split, job.judge, training_of(job), folder)
-    train, held_out = graphs[split.train], chosen(graphs, getattr(split, job.part), job)
-    work = explain(job, model.net, train, held_out)
-    measure = partial(
-        part_outputs, graphs=held_out, scores=work.scores, keep_ratios=job.keep_ratios
-    )
-    own = Answers.of(measure(model.net), held_out)
-    result = {
-        "molecules": len(held_out),
-        "train_molecules": len(train),
-        "composition_accuracy": setting.composition_accuracy,
-        **{f"model_{name}": value for name, value in model.facts.items()},
-        **{f"judge_{name}": value for name, value in judge.facts.items()},
-        "removal": work.explainer.removal,
-        "keep_ratios": list(job.keep_ratios),
-        **own.to_json(),
-        "judge": Answers.of(measure(judge.net), held_out).to_json(),
-        "capped": Answers.of(measure(model.net, induced=_capped), held_out).means(),
-        "robust": _robust(job, model.net, held_out, work.scores),
-        "stability": _stability(job, model.net, train, held_out, work.scores),
-    }
-    result["fidelity_plus"] = _at_middle(job, result["plus"])
-    result["fidelity_minus"] = _at_middle(job, result["minus"])
-    return Finished(result, work.seconds | {"job": round(perf_counter() - started, 3)})
-
-
-def training_of(job: ExplainerJob) -> Training:
-    """How the networks of a job are trained."""
-    found: Training = Training.of(
-        epochs=job.epochs,
-        batch_size=job.batch_size,
-        lr=job.lr,
-        halve_at=job.halve_at,
-        seed=job.seed,
-    )
-    return found
-
-
-def chosen(graphs: PackedGraphs, index: Any, job: ExplainerJob) -> PackedGraphs:
-    """At most as many graphs of a part as are to be explained, in an order of the job's seed."""
-    order = np.random.default_rng(job.seed).permutation(index)
-    return graphs[order[: job.explained]]
-
-
-@dataclass(frozen=True, eq=False)
-class Work:
-    """What a method did: the scores, and the processor's seconds they cost."""
-
-    explainer: Explainer
-    scores: Tensor
-    seconds: dict[str, float]
-
-
-def explain(
-    job: ExplainerJob, model: nn.Module, train: PackedGraphs, held_out: PackedGraphs, seed: int = 0
-) -> Work:
-    """Fits a method, where it learns, and scores all nodes."""
-    begun = process_time()
-    explainer = explainers.make(job.module, seed=job.seed + seed, **job.options)
-    explainer.fit(model, train)
-    fitted = process_time()
-    scores = score(explainer, model, held_out, batch_size=BATCH_SIZE)
-    seconds = {
-        "fit": round(fitted - begun, 3),
-        "explain": round(process_time() - fitted, 3),
-        "per_graph": round((process_time() - fitted) / len(held_out), 6),
-    }
-    return Work(explainer, scores, seconds)
-
-
-@dataclass(frozen=True, eq=False)
-class Answers:
-    """A model's classes for whole graphs and parts of them, against the labels.
-
-    ``whole [graphs]``, ``alone`` and ``without [shares, graphs]`` say where it is right;
-    ``missing`` where nothing is left to judge.
-    """
-
-    parts: Parts
-    whole: Tensor
-    alone: Tensor
-    without: Tensor
-    missing: Tensor
-
-    @classmethod
-    def of(cls, parts: Parts, graphs: PackedGraphs) -> "Answers":
-        """From outputs, by the labels of the graphs."""
-        assert graphs.y is not None
-        outputs = (parts.whole, parts.alone, parts.without)
-        whole, alone, without = (torch.eq(output.argmax(-1), graphs.y) for output in outputs)
-        return cls(parts, whole, alone, without, missing=parts.without.isnan().any(-1))
-
-    def means(self) -> dict[str, list[float]]:
-        """Both fidelities by the paper's definition at each share."""
-        whole = self.whole.double()
-        plus = torch.where(self.missing, torch.nan, whole - self.without.double())
-        return {
-            "plus": _numbers(plus.nanmean(1)),
-            "minus": _numbers((whole - self.alone.double()).mean(1)),
-        }
-
-    def to_json(self) -> dict[str, Any]:
-        """Likewise, by the other definitions too, and graph by graph as packed bits."""
-        return {
-            "accuracy": float(self.whole.double().mean()),
-            **self.means(),
-            **self._by_agreement(),
-            **self._by_probability(),
-            "right": {
-                "whole": packed_bits(self.whole),
-                "alone": [packed_bits(row) for row in self.alone],
-                # A graph of which nothing is left counts as unchanged.
-                "without": [packed_bits(row) for row in self._unchanged()],
-            },
-        }
-
-    def _unchanged(self) -> Tensor:
-        return torch.where(self.missing, self.whole, self.without)
-
-    def _by_agreement(self) -> dict[str, list[float]]:
-        before = self.parts.whole.argmax(-1)
-        flipped = torch.where(
-            self.missing, torch.nan, (self.parts.without.argmax(-1) != before).double()
-        )
-        changed = (self.parts.alone.argmax(-1) != before).double()
-        return {
-            "plus_agreement": _numbers(flipped.nanmean(1)),
-            "minus_agreement": _numbers(changed.mean(1)),
-        }
-
-    def _by_probability(self) -> dict[str, list[float]]:
-        before = self.parts.whole.argmax(-1)
-
-        def probability(outputs: Tensor) -> Tensor:
-            place = before.expand(outputs.shape[:-1]).unsqueeze(-1)
-            return outputs.double().softmax(-1).gather(-1, place).squeeze(-1)
-
-        whole = probability(self.parts.whole)
-        return {
-            "plus_probability": _numbers((whole - probability(self.parts.without)).nanmean(1)),
-            "minus_probability": _numbers((whole - probability(self.parts.alone)).mean(1)),
-        }
-
-
-def packed_bits(flags: Tensor) -> str:
-    """Flags as text, eight in a byte: ``np.unpackbits(np.frombuffer(b64decode(text), "u1"))``."""
-    return base64.b64encode(np.packbits(flags.numpy()).tobytes()).decode()
-
-
-def _numbers(values: Tensor) -> list[float]:
-    return [round(float(value), 6) for value in values]
-
-
-def _capped(graphs: PackedGraphs, mask: Tensor) -> PackedGraphs:
-    """Parts whose degrees and hydrogens follow the cut; ring and aromatic marks stay."""
-    return capped_parts(graphs, mask, "rich")
-
-
-def _at_middle(job: ExplanationJob, values: list[float]) -> float:
-    place = min(range(len(values)), key=lambda at: abs(job.keep_ratios[at] - MIDDLE))
-    return values[place]
-
-
-def _robust(
-    job: ExplanationJob, model: nn.Module, held_out: PackedGraphs, scores: Tensor
-) -> dict[str, float]:
-    """Robust fidelity in the middle, by the probability of the predicted class."""
-    (found,) = robust_fidelity(
-        model,
-        held_out,
-        scores,
-        keep_ratios=[MIDDLE],
-        definition="probability",
-        samples=job.robust_samples,
-        seed=job.seed,
-    )
-    return {
-        "plus": round(found.plus.value, 6),
-        "minus": round(found.minus.value, 6),
-        "random_plus": round(found.random_plus.value, 6),
-        "random_minus": round(found.random_minus.value, 6),
-    }
-
-
-def _stability(
-    job: ExplanationJob,
-    model: nn.Module,
-    train: PackedGraphs,
-    held_out: PackedGraphs,
-    scores: Tensor,
-) -> dict[str, float] | None:
-    """How alike the explanations of one network are when only the method's seed changes."""
-    if job.repeats < 2:
-        return None
-    others = [explain(job, model, train, held_out, seed).scores for seed in range(1, job.repeats)]
-    (found,) = stability([scores, *others], held_out.node_ptr, keep_ratios=[MIDDLE])
-    return {
-        "jaccard": round(found.jaccard.value, 6),
-        "random_jaccard": round(found.random_jaccard.value, 6),
-    }
+    return work.run(job, mirror=mirror, cache=cache)

@@ -1,4 +1,4 @@
-"""Table 3 and Figure 4 from their records: every method against one, molecule by molecule."""
+"""Table 3 from its records: every method against one, molecule by molecule."""
 
 import base64
 from collections import Counter
@@ -11,12 +11,12 @@ from typing import Any, Literal
 import numpy as np
 
 from vgib.experiments.engine import paper
-from vgib.experiments.engine.curves import new_figure, svg
-from vgib.experiments.engine.jobs import ExplanationJob
+from vgib.experiments.engine.drawing import Drawn
 from vgib.experiments.engine.recipe import Recipe
 from vgib.experiments.engine.records import Record, Records
 from vgib.experiments.engine.statistics import Array, Difference, column_intervals, plain
 from vgib.experiments.engine.tables import TextTable
+from vgib.experiments.table3.job import ExplanationJob
 
 Side = Literal["plus", "minus"]
 SIDES: tuple[Side, Side] = ("plus", "minus")
@@ -28,27 +28,9 @@ MIDDLE = 0.5
 PUBLISHED = {"vgib-paper": "vgib"}
 """Rows whose name differs from the paper's. Its VGIB is the published form; ours has no number."""
 
-STYLE = {
-    "random": ("#bdbdbd", ":"),
-    "gnnexplainer": ("#8c8c8c", "-"),
-    "pgexplainer": ("#c9a66b", "-"),
-    "graphmask": ("#a3b18a", "-"),
-    "ig": ("#3b6ea8", "-"),
-    "gradcam": ("#5aa469", "-"),
-    "occlusion": ("#d1495b", "-"),
-    "subgraphx": ("#2a9d8f", "--"),
-    "gib": ("#6c757d", "--"),
-    "gsat": ("#90be6d", "--"),
-    "vgib-paper": ("#e39a3b", "-"),
-    "vgib": ("#7b2d8b", "-"),
-    "vgib-warmed": ("#7b2d8b", "-."),
-    "vgib-refined": ("#7b2d8b", "--"),
-    "vgib-each": ("#7b2d8b", ":"),
-}
-
 
 @dataclass(frozen=True)
-class Cell:
+class FidelityCell:
     """One method on one network of one property, over seeds.
 
     Attributes:
@@ -114,7 +96,7 @@ def _bits(text: str, count: int) -> Array:
     return flags.astype(np.float64)
 
 
-def cells(made: Recipe, records: Records) -> list[Cell]:
+def cells(made: Recipe, records: Records) -> list[FidelityCell]:
     """Every cell of the recipe, in its order, with what is recorded of it.
 
     Of a network only those seeds count that all its recorded methods have, so that all numbers of a
@@ -133,12 +115,14 @@ def cells(made: Recipe, records: Records) -> list[Cell]:
             shared[target, gnn] = shared.get((target, gnn), set(own)) & own.keys()
     seeds = len({job.seed for job in jobs})
     return [
-        Cell(target, gnn, method, seeds, {s: own[s] for s in own if s in shared[target, gnn]})
+        FidelityCell(
+            target, gnn, method, seeds, {s: own[s] for s in own if s in shared[target, gnn]}
+        )
         for (target, gnn, method), own in found.items()
     ]
 
 
-def gains(ours: Cell, other: Cell) -> dict[Side, list[Difference]]:
+def gains(ours: FidelityCell, other: FidelityCell) -> dict[Side, list[Difference]]:
     """By how much ours is better at each share, over the same molecules of the same seeds.
 
     Higher Fidelity+ and lower Fidelity- are better: positive is better in both.
@@ -171,7 +155,7 @@ class Comparison:
         return Counter(gain.verdict for _, _, gain in self.gains)
 
 
-def comparisons(found: Sequence[Cell], ours: str) -> list[Comparison]:
+def comparisons(found: Sequence[FidelityCell], ours: str) -> list[Comparison]:
     """Our row against every other, by both fidelities."""
     own = {cell.place: cell for cell in found if cell.method == ours and cell.records}
     compared = []
@@ -189,7 +173,13 @@ def comparisons(found: Sequence[Cell], ours: str) -> list[Comparison]:
     return compared
 
 
-def tables(found: Sequence[Cell], ours: str) -> list[TextTable]:
+def draw(made: Recipe, records: Records) -> Drawn:
+    """Table 3, and the row that is compared with the others against each of them."""
+    found, ours = cells(made, records), str(made.control)
+    return Drawn(tables(found, ours), long_table(found), summary(found, ours))
+
+
+def tables(found: Sequence[FidelityCell], ours: str) -> list[TextTable]:
     """The comparison, both halves of Table 3 for each network, and what else was measured."""
     gnns = list(dict.fromkeys(cell.gnn for cell in found))
     # Our row, and the same with more work for each graph, where there is one.
@@ -204,7 +194,9 @@ def tables(found: Sequence[Cell], ours: str) -> list[TextTable]:
     ]
 
 
-def fidelity_table(found: Sequence[Cell], gnn: str, side: Side, ratio: float = MIDDLE) -> TextTable:
+def fidelity_table(
+    found: Sequence[FidelityCell], gnn: str, side: Side, ratio: float = MIDDLE
+) -> TextTable:
     """One fidelity of each method on each property, the paper's number beside it."""
     better = "higher" if side == "plus" else "lower"
     title = (
@@ -212,7 +204,7 @@ def fidelity_table(found: Sequence[Cell], gnn: str, side: Side, ratio: float = M
         "in brackets the paper's"
     )
 
-    def text(cell: Cell) -> str:
+    def text(cell: FidelityCell) -> str:
         if not cell.records:
             return "..."
         number = f"{cell.fidelity(side, _place(cell, ratio)):.3f}"
@@ -223,7 +215,7 @@ def fidelity_table(found: Sequence[Cell], gnn: str, side: Side, ratio: float = M
     return _by_property(title, [cell for cell in found if cell.gnn == gnn], text)
 
 
-def compact_table(found: Sequence[Cell], ratio: float = MIDDLE) -> TextTable:
+def compact_table(found: Sequence[FidelityCell], ratio: float = MIDDLE) -> TextTable:
     """Both fidelities on every network, for the README."""
     places = list(dict.fromkeys(cell.place for cell in found))
     rows: dict[str, list[str]] = {}
@@ -264,7 +256,7 @@ def losses_table(compared: Sequence[Comparison], ours: str) -> TextTable:
     return TextTable(f"Where another row is better than {ours} beyond the interval", headers, rows)
 
 
-def other_judges_table(found: Sequence[Cell], gnn: str) -> TextTable:
+def other_judges_table(found: Sequence[FidelityCell], gnn: str) -> TextTable:
     """What else is known of the explanations at half size, averaged over properties."""
     title = (
         f"Explanations of {gnn} at keep_ratio {MIDDLE:g}, means over properties: judged by another "
@@ -284,8 +276,8 @@ def other_judges_table(found: Sequence[Cell], gnn: str) -> TextTable:
     return TextTable(title, headers, rows)
 
 
-def _judged(chosen: Sequence[Cell]) -> Iterator[tuple[float, str]]:
-    def mean(read: Callable[[Cell], float]) -> float:
+def _judged(chosen: Sequence[FidelityCell]) -> Iterator[tuple[float, str]]:
+    def mean(read: Callable[[FidelityCell], float]) -> float:
         return float(np.mean([read(cell) for cell in chosen]))
 
     for judged in ("judge", "capped"):
@@ -308,7 +300,7 @@ def _judged(chosen: Sequence[Cell]) -> Iterator[tuple[float, str]]:
     yield float(np.mean(stable)) if stable else nan, ".2f"
 
 
-def _characterisation(cell: Cell) -> float:
+def _characterisation(cell: FidelityCell) -> float:
     """The harmonic mean of Fidelity+ and 1 - Fidelity-, by agreement, which lies in [0, 1]."""
     at = _place(cell, MIDDLE)
     plus = cell.mean(lambda r: r["plus_agreement"][at])
@@ -316,11 +308,11 @@ def _characterisation(cell: Cell) -> float:
     return 2 * plus * rest / (plus + rest) if plus > 0 and rest > 0 else 0.0
 
 
-def _seconds(cell: Cell, name: str) -> float:
+def _seconds(cell: FidelityCell, name: str) -> float:
     return float(np.mean([record["seconds"][name] for record in cell.records.values()]))
 
 
-def network_table(found: Sequence[Cell]) -> TextTable:
+def network_table(found: Sequence[FidelityCell]) -> TextTable:
     """How good the explained networks are, and what needs no structure to be told."""
     rows: dict[tuple[str, str], tuple[str, ...]] = {}
     for cell in found:
@@ -335,55 +327,7 @@ def network_table(found: Sequence[Cell]) -> TextTable:
     return TextTable(title, headers, list(rows.values()))
 
 
-def curve_tables(found: Sequence[Cell]) -> list[TextTable]:
-    """The numbers of Figure 4: each fidelity against the share that is kept."""
-    drawn = []
-    for target, gnn in dict.fromkeys(cell.place for cell in found if cell.records):
-        own = [cell for cell in found if cell.place == (target, gnn) and cell.records]
-        ratios = tuple(f"{ratio:g}" for ratio in own[0].ratios)
-        for side in SIDES:
-            rows = [
-                (c.method, *(f"{c.fidelity(side, at):.3f}" for at in range(len(ratios))))
-                for c in own
-            ]
-            title = f"{SIGNS[side]} of {gnn} on {target} against the share that is kept"
-            drawn.append(TextTable(title, ("method", *ratios), rows))
-    return drawn
-
-
-def figure(found: Sequence[Cell]) -> str:
-    """Figure 4: both fidelities against the share that is kept, a panel for each network."""
-    places = list(dict.fromkeys(cell.place for cell in found if cell.records))
-    if not places:
-        return ""
-    targets = list(dict.fromkeys(target for target, _ in places))
-    rows = [(gnn, side) for gnn in dict.fromkeys(gnn for _, gnn in places) for side in SIDES]
-    size = (2.6 * len(targets) + 0.6, 2.1 * len(rows) + 0.7)
-    drawing, axes = new_figure(len(rows), len(targets), size)
-    lines: dict[str, Any] = {}
-    for row, (gnn, side) in enumerate(rows):
-        for column, target in enumerate(targets):
-            panel = axes[row, column]
-            for cell in found:
-                if cell.place == (target, gnn) and cell.records:
-                    color, dash = STYLE.get(cell.method, ("#444444", "-"))
-                    values = [cell.fidelity(side, at) for at in range(len(cell.ratios))]
-                    width = 2.2 if cell.method == "vgib" else 1.1
-                    (lines[cell.method],) = panel.plot(
-                        cell.ratios, values, color=color, ls=dash, lw=width, label=cell.method
-                    )
-            panel.set_title(f"{target.upper()}, {gnn}", fontsize=8)
-            if column == 0:
-                panel.set_ylabel(f"{SIGNS[side]} {'↑' if side == 'plus' else '↓'}")
-            if row == len(rows) - 1:
-                panel.set_xlabel("share of the atoms kept")
-    drawing.legend(
-        list(lines.values()), list(lines), loc="outside lower center", ncols=7, frameon=False
-    )
-    return svg(drawing)
-
-
-def long_table(found: Sequence[Cell]) -> TextTable:
+def long_table(found: Sequence[FidelityCell]) -> TextTable:
     """One row for each cell and share with its numbers, for other programs."""
     headers = (
         *("property", "network", "method", "keep_ratio", "seeds", "fidelity_plus"),
@@ -408,7 +352,7 @@ def long_table(found: Sequence[Cell]) -> TextTable:
     return TextTable("cells", headers, rows)
 
 
-def summary(found: Sequence[Cell], ours: str) -> list[dict[str, Any]]:
+def summary(found: Sequence[FidelityCell], ours: str) -> list[dict[str, Any]]:
     """Our row against every other, for machines."""
     return [
         {
@@ -423,7 +367,9 @@ def summary(found: Sequence[Cell], ours: str) -> list[dict[str, Any]]:
     ]
 
 
-def _by_property(title: str, found: Sequence[Cell], text: Callable[[Cell], str]) -> TextTable:
+def _by_property(
+    title: str, found: Sequence[FidelityCell], text: Callable[[FidelityCell], str]
+) -> TextTable:
     """Methods down, properties across."""
     targets = list(dict.fromkeys(cell.target for cell in found))
     rows: dict[str, dict[str, str]] = {}
@@ -435,11 +381,11 @@ def _by_property(title: str, found: Sequence[Cell], text: Callable[[Cell], str])
     return TextTable(title, ("method", *targets), filled)
 
 
-def _place(cell: Cell, ratio: float) -> int:
+def _place(cell: FidelityCell, ratio: float) -> int:
     return int(np.argmin([abs(own - ratio) for own in cell.ratios]))
 
 
-def _partial(cell: Cell) -> str:
+def _partial(cell: FidelityCell) -> str:
     return "" if len(cell.records) == cell.seeds else f" [{len(cell.records)}/{cell.seeds}]"
 
 

@@ -1,230 +1,50 @@
-"""Graph classification with and without a bottleneck: the third experiment (Sec. 5.3, Table 4)."""
+"""The jobs of Table 4: one fold of one cell of graph classification."""
 
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
-from copy import deepcopy
-from math import inf
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar, Literal
 
-import numpy as np
-import torch
-from torch import Tensor
+from pydantic import Field
 
-from vgib.config import Architecture, Training
-from vgib.data import catalog
-from vgib.data.packed import PackedGraphs
-from vgib.data.splits import Split, stratified_folds
-from vgib.experiments.engine.finished import Clock, Finished
-from vgib.experiments.engine.jobs import ClassificationJob
-from vgib.model.labels import as_targets, task_of
-from vgib.nn.bottleneck import PredictFrom
-from vgib.nn.net import THREE_VIEWS, SubgraphNet, build
-from vgib.train.checkpoint import Epoch
-from vgib.train.loop import predict, seeded, train
+from vgib.experiments.engine.finished import Finished
+from vgib.experiments.engine.jobs import Job
 
-COLLAPSE_MARGIN = 0.01
-"""A gate that keeps all but this share of the nodes, or no more than it, has collapsed."""
 
-VIEWS: dict[str, tuple[PredictFrom, ...]] = {
-    "gib": THREE_VIEWS,
-    "vgib": (*THREE_VIEWS, "average"),
-}
-"""What can be pooled at test time, for bottlenecks that score nodes before the readout."""
+class ClassificationJob(Job):
+    """One fold of a graph classification experiment (Table 4)."""
+
+    axes: ClassVar[tuple[str, ...]] = ("dataset", "readout", "encoder", "bottleneck", "fold")
+    headline: ClassVar[str] = "test_accuracy"
+
+    dataset: str = Field(description="A name of the catalog.")
+    encoder: str = Field(description="gcn, sage, gin or gat.")
+    bottleneck: str = Field(description="The row of the table.")
+    module: str = Field(description="The registered bottleneck behind that row.")
+    options: dict[str, Any] = Field(default_factory=dict, description="Its options.")
+    readout: Literal["sum", "mean"] = Field(description="How nodes become a graph.")
+    fold: int = Field(ge=0, description="The fold that is the test set.")
+    folds: int = Field(10, ge=3, description="How many stratified folds there are.")
+    fold_seed: int = Field(12345, ge=0, description="Seed of the folds.")
+    hidden: int = Field(16, ge=1, description="Channels of each layer and of the head.")
+    depth: int = Field(2, ge=1, description="Number of message-passing layers.")
+    dropout: float = Field(0.5, ge=0, lt=1, description="Dropout in the head.")
+    normalize: bool = Field(False, description="Batch norm after the last layer.")
+    epochs: int = Field(100, ge=1, description="Passes over the training graphs.")
+    batch_size: int = Field(128, ge=1, description="Graphs in one step.")
+    lr: float = Field(0.01, gt=0, description="Learning rate of Adam.")
+    halve_at: int = Field(50, ge=1, description="Halve the rate every so many epochs.")
+    average: float | None = Field(
+        None, gt=0, lt=1, description="Decay of the running mean of the weights; None: no mean."
+    )
+    nested: bool = Field(
+        False, description="Judge on a training fold; the test fold is seen by nobody."
+    )
+    seed: int = Field(0, ge=0, description="Seed of weights, order, noise and dropout.")
 
 
 def run(
     job: ClassificationJob, *, mirror: str | Path | None = None, cache: str | Path | None = None
 ) -> Finished:
-    """Trains on one split of the folds and judges the selected model on its test fold.
+    """Trains on one split of the folds and judges the selected model on its test fold."""
+    from vgib.experiments.table4 import work
 
-    The model of the smallest validation cross-entropy is taken, of the very prediction that is then
-    used on the test fold: the deterministic one, for GIB and VGIB that of the selected subgraph.
-    """
-    clock = Clock()
-    graphs = catalog.load(job.dataset, mirror=mirror, cache=cache, progress=False)
-    return run_fold(job, graphs, clock)
-
-
-def run_fold(job: ClassificationJob, graphs: PackedGraphs, clock: Clock | None = None) -> Finished:
-    """Does the job of :func:`run` on graphs that are at hand."""
-    clock = clock or Clock()
-    task, classes = task_of(graphs, "classification")
-    assert classes is not None
-    graphs = as_targets(graphs, task, classes)
-    split = fold_of(graphs, job)
-    net = network(job, graphs, len(classes))
-    held_out = graphs[split.val]
-    views = Views(net, held_out, VIEWS.get(job.module, ()))
-    history = train(
-        net,
-        graphs,
-        index=torch.from_numpy(split.train),
-        val=held_out,
-        settings=training(job),
-        on_epoch=views.watch,
-    )
-    clock.stop_training()
-    result = {
-        "epochs": len(history.epochs),
-        "best_epoch": history.best_epoch + 1,
-        "val_loss": history.best_loss,
-        "train_graphs": len(split.train),
-        **_named("val", judge(net, held_out)),
-        **_named("test", judge(net, graphs[split.test])),
-    }
-    result["views"] = views.judge(graphs[split.test])
-    result["collapse"] = None if job.module == "none" else collapse(result["test_kept_share"])
-    return Finished(result, clock.seconds(history))
-
-
-def fold_of(graphs: PackedGraphs, job: ClassificationJob) -> Split:
-    """Who trains, validates and tests in this job.
-
-    Nested, one of the training folds takes the place of the test fold, which nobody sees: what is
-    chosen by such jobs is chosen neither on test folds nor on those that chose the epoch.
-    """
-    assert graphs.y is not None
-    splits = list(stratified_folds(graphs.y.numpy(), job.folds, seed=job.fold_seed))
-    split = splits[job.fold]
-    if not job.nested:
-        return split
-    judge = splits[job.fold - 2].test
-    return Split(np.setdiff1d(split.train, judge), split.val, judge)
-
-
-def network(job: ClassificationJob, graphs: PackedGraphs, classes: int) -> SubgraphNet:
-    """The untrained network of a job; folds start from weights of their own."""
-    with seeded(training(job).seed):
-        return build(
-            encoder=job.encoder,
-            bottleneck=job.module,
-            cardinalities=graphs.cardinalities,
-            in_channels=graphs.x.shape[1],
-            task="classification",
-            outputs=classes,
-            architecture=Architecture.of(
-                hidden=job.hidden,
-                depth=job.depth,
-                readout=job.readout,
-                head_hidden=job.hidden,
-                dropout=job.dropout,
-                normalize=job.normalize,
-            ),
-            bottleneck_options=job.options,
-        )
-
-
-def training(job: ClassificationJob) -> Training:
-    """How a job trains."""
-    found: Training = Training.of(
-        epochs=job.epochs,
-        batch_size=job.batch_size,
-        lr=job.lr,
-        halve_at=job.halve_at,
-        average=job.average,
-        seed=job.seed + job.fold,
-    )
-    return found
-
-
-def judge(net: SubgraphNet, graphs: PackedGraphs) -> dict[str, Any]:
-    """Accuracy of the prediction, and what share of their nodes the graphs keep."""
-    logits, scores = predict(net, graphs)
-    assert graphs.y is not None
-    return {
-        "accuracy": float((logits.argmax(1) == graphs.y).double().mean()),
-        "kept_share": mean_kept_share(scores, graphs),
-        "score_spread": float(scores.double().std(correction=0)),
-        "graphs": len(graphs),
-    }
-
-
-def mean_kept_share(scores: Tensor, graphs: PackedGraphs) -> float:
-    """The share of its nodes that score at least one half, averaged over the graphs."""
-    graph = torch.repeat_interleave(graphs.sizes)
-    kept = torch.bincount(graph, (scores >= 0.5).double(), minlength=len(graphs))
-    return float((kept / graphs.sizes.clamp(min=1)).mean())
-
-
-def collapse(kept_share: float) -> str | None:
-    """``"all"`` or ``"none"`` when the gate treats all nodes alike, else ``None``."""
-    if kept_share >= 1 - COLLAPSE_MARGIN:
-        return "all"
-    return "none" if kept_share <= COLLAPSE_MARGIN else None
-
-
-class Views:
-    """The other predictions that the same training gives, each with its own best epoch.
-
-    A gate leaves three ways to read a graph at test time: the kept nodes, the expected perturbed
-    graph, the whole graph; and their average. One of them is the job's; the others cost a look at
-    the validation graphs after each epoch, where a training of their own would give the very same
-    weights.
-
-    Args:
-        net: The network that is trained.
-        held_out: The validation graphs.
-        names: The views to watch.
-    """
-
-    def __init__(
-        self, net: SubgraphNet, held_out: PackedGraphs, names: Sequence[PredictFrom]
-    ) -> None:
-        self.net, self.held_out = net, held_out
-        self.batches = list(held_out.batches(1024)) if names else []
-        self.best: dict[PredictFrom, tuple[float, int, dict[str, Tensor]]] = {
-            name: (inf, 0, {}) for name in names
-        }
-
-    def watch(self, epoch: Epoch) -> None:
-        """Remembers the weights for each view whose validation loss is the lowest so far."""
-        weights = None
-        for name, loss in self.losses().items():
-            if loss < self.best[name][0]:
-                weights = weights or deepcopy(self.net.state_dict())
-                self.best[name] = (loss, int(epoch["epoch"]), weights)
-
-    @torch.no_grad()
-    def losses(self) -> dict[PredictFrom, float]:
-        """The validation cross-entropy of each view, from one encoding."""
-        totals = dict.fromkeys(self.best, 0.0)
-        self.net.eval()
-        for batch in self.batches:
-            encoded = self.net.encode(batch.x, batch.adj, batch.graphs)
-            perturbed = self.net.perturb(encoded)
-            assert batch.y is not None
-            for name in totals:
-                with _predicting_from(self.net, name):
-                    output = self.net.read(encoded, perturbed)
-                totals[name] += float(self.net.losses(output, batch.y).sum())
-        return {name: total / len(self.held_out) for name, total in totals.items()}
-
-    def judge(self, test: PackedGraphs) -> dict[str, dict[str, Any]]:
-        """Each view's quality; leaves the weights of the last one in the network."""
-        found: dict[str, dict[str, Any]] = {}
-        for name, (loss, epoch, weights) in self.best.items():
-            self.net.load_state_dict(weights)
-            with _predicting_from(self.net, name):
-                found[name] = {
-                    "best_epoch": epoch,
-                    "val_loss": loss,
-                    **_named("val", judge(self.net, self.held_out)),
-                    **_named("test", judge(self.net, test)),
-                }
-        return found
-
-
-@contextmanager
-def _predicting_from(net: SubgraphNet, view: PredictFrom) -> Iterator[None]:
-    """The network with another view for a while."""
-    usual = net.bottleneck.predict_from
-    net.bottleneck.predict_from = view
-    try:
-        yield
-    finally:
-        net.bottleneck.predict_from = usual
-
-
-def _named(part: str, values: dict[str, Any]) -> dict[str, Any]:
-    return {f"{part}_{name}": value for name, value in values.items()}
+    return work.run(job, mirror=mirror, cache=cache)

@@ -9,7 +9,7 @@ from typing import Any, Literal
 import numpy as np
 
 from vgib.experiments.engine import paper
-from vgib.experiments.engine.jobs import ClassificationJob
+from vgib.experiments.engine.drawing import Drawn
 from vgib.experiments.engine.recipe import Recipe
 from vgib.experiments.engine.records import Record, Records
 from vgib.experiments.engine.statistics import (
@@ -22,6 +22,7 @@ from vgib.experiments.engine.statistics import (
     spread,
 )
 from vgib.experiments.engine.tables import TextTable
+from vgib.experiments.table4.job import ClassificationJob
 
 Place = tuple[str, str, str]
 """Dataset, readout, encoder: where bottlenecks are compared."""
@@ -34,7 +35,7 @@ Results = dict[int, dict[str, Any]]
 
 
 @dataclass(frozen=True)
-class Cell:
+class AccuracyCell:
     """One bottleneck at one place: its folds, and how it compares with the control.
 
     Attributes:
@@ -92,7 +93,7 @@ class Cell:
         return ours if self.published is None else f"{ours} ({self.published[0]:.2f})"
 
 
-def cells(made: Recipe, records: Records) -> list[Cell]:
+def cells(made: Recipe, records: Records) -> list[AccuracyCell]:
     """Every cell of the recipe, in its order, with what is recorded of it."""
     done = records.by_key()
     found: dict[tuple[Place, str], dict[int, Record]] = {}
@@ -117,11 +118,11 @@ def _cell(
     recorded: dict[int, Record],
     control: dict[int, Record],
     numbers: dict[str, Any],
-) -> Cell:
+) -> AccuracyCell:
     dataset, readout, encoder = place
     results = {fold: record["result"] for fold, record in sorted(recorded.items())}
     against = {fold: record["result"] for fold, record in control.items()}
-    return Cell(
+    return AccuracyCell(
         place=place,
         bottleneck=name,
         folds=folds,
@@ -141,7 +142,9 @@ def paired(results: Results, against: Results) -> Difference | None:
     return corrected_interval(gains, graphs_ratio(results[f] for f in both))
 
 
-def seen_as(found: Sequence[Cell], control: str, view: Callable[[Results], Results]) -> list[Cell]:
+def seen_as(
+    found: Sequence[AccuracyCell], control: str, view: Callable[[Results], Results]
+) -> list[AccuracyCell]:
     """The cells with other results, compared with the control's; those that have none are empty."""
     against = {cell.place: view(cell.results) for cell in found if cell.bottleneck == control}
     seen = []
@@ -215,7 +218,7 @@ class Summary:
         return vars(self) | {"gain": gain} | rest
 
 
-def summaries(found: Sequence[Cell], control: str) -> list[Summary]:
+def summaries(found: Sequence[AccuracyCell], control: str) -> list[Summary]:
     """One summary for each bottleneck, in the order of the table."""
     full = {(cell.place, cell.bottleneck): cell for cell in found if cell.is_full}
     names = list(dict.fromkeys(cell.bottleneck for cell in found))
@@ -269,7 +272,7 @@ def mean_gain(
 
 def _summary(
     name: str,
-    pairs: Sequence[tuple[Cell, Cell]],
+    pairs: Sequence[tuple[AccuracyCell, AccuracyCell]],
     gain: Difference | None,
     rank: float | None,
     ranked: int,
@@ -293,6 +296,13 @@ def _summary(
     )
 
 
+def draw(made: Recipe, records: Records) -> Drawn:
+    """Table 4, and each bottleneck against the control."""
+    found = cells(made, records)
+    told = [one.to_json() for one in summaries(found, str(made.control))]
+    return Drawn(tables(made, records), long_table(found), told)
+
+
 def tables(made: Recipe, records: Records) -> list[TextTable]:
     """The summary, the gains, the halves of Table 4, paired differences, kept shares and hours."""
     found = cells(made, records)
@@ -308,44 +318,44 @@ def tables(made: Recipe, records: Records) -> list[TextTable]:
     ]
 
 
-def accuracy_table(found: Sequence[Cell], readout: str) -> TextTable:
+def accuracy_table(found: Sequence[AccuracyCell], readout: str) -> TextTable:
     """One half of Table 4."""
     title = f"Accuracy, {readout} readout: mean ± spread over folds (the paper's mean)"
-    return _by_dataset(title, found, readout, Cell.text)
+    return _by_dataset(title, found, readout, AccuracyCell.text)
 
 
-def difference_table(found: Sequence[Cell], readout: str, control: str) -> TextTable:
+def difference_table(found: Sequence[AccuracyCell], readout: str, control: str) -> TextTable:
     """Paired differences to the control."""
     title = f"Accuracy less that of {control}, {readout} readout: paired, corrected 95 % interval"
     others = [cell for cell in found if cell.bottleneck != control]
     return _by_dataset(title, others, readout, _difference_text)
 
 
-def kept_table(found: Sequence[Cell], readout: str, control: str) -> TextTable:
+def kept_table(found: Sequence[AccuracyCell], readout: str, control: str) -> TextTable:
     """Kept shares and collapses."""
     title = f"Share of nodes kept on test graphs, {readout} readout (folds that keep all, none)"
     others = [cell for cell in found if cell.bottleneck != control]
     return _by_dataset(title, others, readout, _kept_text)
 
 
-def _datasets(found: Sequence[Cell]) -> list[str]:
+def _datasets(found: Sequence[AccuracyCell]) -> list[str]:
     """The columns of most tables."""
     return list(dict.fromkeys(cell.place[0] for cell in found))
 
 
-def _difference_text(cell: Cell) -> str:
+def _difference_text(cell: AccuracyCell) -> str:
     gap = cell.difference
     return "..." if gap is None or gap.n < cell.folds else str(gap)
 
 
-def _kept_text(cell: Cell) -> str:
+def _kept_text(cell: AccuracyCell) -> str:
     if not cell.results:
         return "..."
     kept = f"{cell.kept_share:.2f} ({cell.collapsed['all']}, {cell.collapsed['none']})"
     return kept if cell.is_full else f"{kept} [{len(cell.results)}/{cell.folds}]"
 
 
-def _by_dataset(title: str, found: Sequence[Cell], readout: str, text: Any) -> TextTable:
+def _by_dataset(title: str, found: Sequence[AccuracyCell], readout: str, text: Any) -> TextTable:
     """Encoders and bottlenecks down, datasets across."""
     datasets = _datasets(found)
     rows: dict[tuple[str, str], dict[str, str]] = {}
@@ -386,7 +396,7 @@ def summary_table(found: Sequence[Summary], control: str) -> TextTable:
     return TextTable(title, headers, rows)
 
 
-def gains_table(found: Sequence[Cell], control: str) -> TextTable:
+def gains_table(found: Sequence[AccuracyCell], control: str) -> TextTable:
     """The gain of each bottleneck on each dataset, over the cells whose folds are complete."""
     datasets = _datasets(found)
     gains = {
@@ -400,7 +410,7 @@ def gains_table(found: Sequence[Cell], control: str) -> TextTable:
     return TextTable(title, ("bottleneck", *datasets), rows)
 
 
-def view_gains_table(found: Sequence[Cell], control: str) -> TextTable:
+def view_gains_table(found: Sequence[AccuracyCell], control: str) -> TextTable:
     """The gain of the same trainings by what they predict from at test time."""
     views = dict.fromkeys(v for c in found for r in c.results.values() for v in r["views"])
     gains = {
@@ -419,7 +429,7 @@ def view_gains_table(found: Sequence[Cell], control: str) -> TextTable:
     return TextTable(f"The gain over {control} by what is pooled at test time", headers, rows)
 
 
-def unseen_table(found: Sequence[Cell], control: str, judges: Sequence[int]) -> TextTable:
+def unseen_table(found: Sequence[AccuracyCell], control: str, judges: Sequence[int]) -> TextTable:
     """The gains without the folds that judged when a setting was chosen."""
 
     def unseen(results: Results) -> Results:
@@ -438,7 +448,7 @@ def unseen_table(found: Sequence[Cell], control: str, judges: Sequence[int]) -> 
 
 
 def views_table(
-    found: Sequence[Cell],
+    found: Sequence[AccuracyCell],
     control: str,
     part: Part,
     by: Literal["dataset", "encoder"] = "dataset",
@@ -487,7 +497,7 @@ def views_table(
     return TextTable(title, headers, rows)
 
 
-def hours_table(found: Sequence[Cell]) -> TextTable:
+def hours_table(found: Sequence[AccuracyCell]) -> TextTable:
     """The processor's hours of all recorded folds, by bottleneck and dataset."""
     datasets = _datasets(found)
     hours: dict[str, dict[str, float]] = {}
@@ -502,7 +512,7 @@ def hours_table(found: Sequence[Cell]) -> TextTable:
     return TextTable(title, ("bottleneck", *datasets, "all"), rows)
 
 
-def long_table(found: Sequence[Cell]) -> TextTable:
+def long_table(found: Sequence[AccuracyCell]) -> TextTable:
     """One row for each cell with all its numbers, for other programs."""
     headers = (
         *("dataset", "readout", "encoder", "bottleneck", "folds", "accuracy", "spread"),
@@ -512,7 +522,7 @@ def long_table(found: Sequence[Cell]) -> TextTable:
     return TextTable("cells", headers, [_long_row(cell) for cell in found if cell.results])
 
 
-def _long_row(cell: Cell) -> tuple[str, ...]:
+def _long_row(cell: AccuracyCell) -> tuple[str, ...]:
     gap, seen = cell.difference, cell.published
     numbers = (
         *(cell.mean, spread(cell.accuracies)),

@@ -6,11 +6,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from vgib.experiments.engine.jobs import InterpretationJob
 from vgib.experiments.engine.recipe import recipe
 from vgib.experiments.table1.atlas import atlas_of
-from vgib.experiments.table1.job import averaged, counted, nodes_of, run_on, thousandths
+from vgib.experiments.table1.job import InterpretationJob
 from vgib.experiments.table1.molecules import Parts
+from vgib.experiments.table1.work import averaged, counted, nodes_of, run_on, thousandths
 from vgib.oracles.registry import get
 from vgib.select import masks as select
 

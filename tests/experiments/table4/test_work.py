@@ -10,10 +10,10 @@ import torch
 
 from vgib.data import catalog
 from vgib.data.packed import PackedGraphs
-from vgib.experiments.engine.jobs import ClassificationJob
 from vgib.experiments.engine.recipe import recipe
-from vgib.experiments.table4.job import (
+from vgib.experiments.table4.work import (
     VIEWS,
+    ClassificationJob,
     collapse,
     fold_of,
     mean_kept_share,

@@ -11,10 +11,10 @@ import pytest
 import torch
 
 from vgib.data.molecules import from_smiles, load_drugs
-from vgib.experiments.engine.jobs import ExplanationJob, Network
 from vgib.experiments.engine.recipe import recipe
-from vgib.experiments.table3.job import Setting, explain_molecules, packed_bits
+from vgib.experiments.table3.job import ExplanationJob, Network
 from vgib.experiments.table3.property_sets import split_of
+from vgib.experiments.table3.work import Setting, explain_molecules, packed_bits
 
 
 @pytest.fixture(scope="module")

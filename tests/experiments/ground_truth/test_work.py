@@ -10,8 +10,9 @@ import torch
 from vgib.data.molecules import from_smiles
 from vgib.data.synthetic import generate_ba2motifs
 from vgib.errors import InputError
-from vgib.experiments.engine.jobs import GroundTruthJob, Network
-from vgib.experiments.ground_truth.job import Known, best_matching, compare, load
+from vgib.experiments.ground_truth.job import GroundTruthJob
+from vgib.experiments.ground_truth.work import Known, best_matching, compare, load
+from vgib.experiments.table3.job import Network
 
 
 def job(method: str, **changes: Any) -> GroundTruthJob:

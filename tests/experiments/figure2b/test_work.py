@@ -5,9 +5,9 @@ from typing import Any
 import pytest
 import torch
 
-from vgib.experiments.engine.jobs import NoiseJob
 from vgib.experiments.engine.recipe import recipe
-from vgib.experiments.figure2b.job import changes, moments, run_on
+from vgib.experiments.figure2b.job import NoiseJob
+from vgib.experiments.figure2b.work import changes, moments, run_on
 from vgib.experiments.table1.molecules import Parts, fitted
 
 

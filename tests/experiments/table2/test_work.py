@@ -5,10 +5,10 @@ from typing import Any
 import pytest
 import torch
 
-from vgib.experiments.engine.jobs import DynamicsJob
 from vgib.experiments.engine.recipe import recipe
 from vgib.experiments.table1.molecules import Parts
-from vgib.experiments.table2.job import Trace, run_on
+from vgib.experiments.table2.job import DynamicsJob
+from vgib.experiments.table2.work import Trace, run_on
 
 
 def job(name: str, method: str, **more: Any) -> Any:

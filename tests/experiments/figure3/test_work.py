@@ -3,9 +3,9 @@
 from math import nan
 from typing import Any
 
-from vgib.experiments.engine.jobs import GalleryJob
 from vgib.experiments.engine.recipe import recipe
-from vgib.experiments.figure3.job import known, run_on
+from vgib.experiments.figure3.job import GalleryJob
+from vgib.experiments.figure3.work import known, run_on
 from vgib.experiments.table1.molecules import Parts
 
 

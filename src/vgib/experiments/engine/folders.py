@@ -1,0 +1,56 @@
+"""The folders of the experiments: which there are, and what is in them."""
+
+from collections.abc import Callable
+from importlib import import_module
+from importlib.resources import files
+from typing import Any, get_type_hints
+
+from vgib.errors import unknown_name
+from vgib.experiments.engine.finished import Finished
+from vgib.experiments.engine.jobs import Job
+
+PACKAGE = "vgib.experiments"
+
+Run = Callable[..., Finished]
+
+
+def names() -> list[str]:
+    """The experiments that come with the package: every folder with a recipe."""
+    folders = files(PACKAGE).iterdir()
+    return sorted(item.name for item in folders if item.joinpath("recipe.toml").is_file())
+
+
+def text(name: str, file: str) -> str | None:
+    """The content of a file of an experiment's folder; ``None`` where it has no such file."""
+    path = files(PACKAGE) / name / file
+    return path.read_text(encoding="utf-8") if path.is_file() else None
+
+
+def job_module(name: str) -> str:
+    """The full name of the module that does an experiment's jobs.
+
+    Raises:
+        UnknownNameError: no experiment of this name has jobs.
+    """
+    if text(name, "job.py") is None:
+        known = [each for each in names() if text(each, "job.py") is not None]
+        raise unknown_name("experiment with jobs", name, known)
+    return f"{PACKAGE}.{name}.job"
+
+
+def run_of(name: str) -> Run:
+    """The function that does an experiment's jobs."""
+    found: Run = import_module(job_module(name)).run
+    return found
+
+
+def job_type(name: str) -> type[Job]:
+    """The settings of an experiment's jobs: what its ``run`` is annotated with."""
+    found: type[Job] = get_type_hints(run_of(name))["job"]
+    return found
+
+
+def draw_of(name: str) -> Callable[..., Any]:
+    """The function that draws an experiment's records."""
+    found: Callable[..., Any] = import_module(f"{PACKAGE}.{name}.table").draw
+    return found

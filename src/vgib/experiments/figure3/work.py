@@ -1,0 +1,66 @@
+"""A few held-out molecules with the subgraph that a method finds in each (Figure 3)."""
+
+from math import isnan
+from pathlib import Path
+
+import torch
+
+from vgib.experiments.engine.finished import Clock, Finished
+from vgib.experiments.figure3.job import GalleryJob
+from vgib.experiments.table1.atlas import Atlas, atlas_of
+from vgib.experiments.table1.molecules import (
+    Parts,
+    fitted,
+    oracle_of,
+    parts_of,
+    prediction_error,
+    with_labeled_fragments,
+)
+from vgib.select.masks import sizes_of_ratio
+
+
+def run(
+    job: GalleryJob, *, mirror: str | Path | None = None, cache: str | Path | None = None
+) -> Finished:
+    """Trains a model and takes down what it finds."""
+    return run_on(job, parts_of(job, mirror, cache))
+
+
+def run_on(job: GalleryJob, parts: Parts) -> Finished:
+    """Likewise, on molecules that are at hand."""
+    parts = with_labeled_fragments(job, parts)
+    clock = Clock()
+    model = fitted(job, parts)
+    clock.stop_training()
+    assert parts.test.ids is not None
+    atlas = atlas_of(oracle_of(job.property), parts.test.ids)
+    keep = 0.5 if job.keep is None else job.keep
+    found = model.subgraphs(parts.test, keep_ratio=keep, rule=job.rule)
+    scores = torch.split(torch.from_numpy(model.scores(parts.test)), parts.test.sizes.tolist())
+    nodes = [list(ranked[0].nodes) for ranked in found]
+    divergence = atlas.judge([tuple(part) for part in nodes]).divergence.tolist()
+    best = best_parts(atlas, sizes_of_ratio(parts.test.node_ptr, keep).tolist())
+    molecules = [
+        {
+            "smiles": smiles,
+            "value": float(atlas.whole[number]),
+            "scores": [round(score, 3) for score in scores[number].tolist()],
+            "nodes": nodes[number],
+            "divergence": known(divergence[number]),
+            "best_nodes": list(best[number]),
+            "best_divergence": known(atlas.parts[number][best[number]]),
+        }
+        for number, smiles in enumerate(parts.test.ids)
+    ]
+    result = {"molecules": molecules, **prediction_error(model, parts)}
+    return Finished(result, clock.seconds(model.history_.curve("seconds")))
+
+
+def best_parts(atlas: Atlas, sizes: list[int]) -> list[tuple[int, ...]]:
+    """The least divergent ring-intact part of each molecule near a size."""
+    return [atlas.best_part(number, size) for number, size in enumerate(sizes)]
+
+
+def known(value: float) -> float | None:
+    """``None`` for what the oracle cannot judge: JSON has no NaN."""
+    return None if isnan(value) else value

@@ -1,0 +1,85 @@
+"""Figure 4 from the records of Table 3: fidelity against the share of atoms that is kept."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from vgib.experiments.engine.curves import new_figure, svg
+from vgib.experiments.engine.drawing import Drawn, with_content
+from vgib.experiments.engine.recipe import Recipe
+from vgib.experiments.engine.records import Records
+from vgib.experiments.engine.tables import TextTable
+from vgib.experiments.table3.table import SIDES, SIGNS, FidelityCell, cells, long_table, summary
+
+STYLE = {
+    "random": ("#bdbdbd", ":"),
+    "gnnexplainer": ("#8c8c8c", "-"),
+    "pgexplainer": ("#c9a66b", "-"),
+    "graphmask": ("#a3b18a", "-"),
+    "ig": ("#3b6ea8", "-"),
+    "gradcam": ("#5aa469", "-"),
+    "occlusion": ("#d1495b", "-"),
+    "subgraphx": ("#2a9d8f", "--"),
+    "gib": ("#6c757d", "--"),
+    "gsat": ("#90be6d", "--"),
+    "vgib-paper": ("#e39a3b", "-"),
+    "vgib": ("#7b2d8b", "-"),
+    "vgib-warmed": ("#7b2d8b", "-."),
+    "vgib-refined": ("#7b2d8b", "--"),
+    "vgib-each": ("#7b2d8b", ":"),
+}
+
+
+def draw(made: Recipe, records: Records) -> Drawn:
+    """Figure 4 and its numbers."""
+    found = cells(made, records)
+    figures = with_content({f"{made.name}.svg": figure(found)})
+    told = summary(found, str(made.control))
+    return Drawn(curve_tables(found), long_table(found), told, figures)
+
+
+def curve_tables(found: Sequence[FidelityCell]) -> list[TextTable]:
+    """The numbers of Figure 4: each fidelity against the share that is kept."""
+    drawn = []
+    for target, gnn in dict.fromkeys(cell.place for cell in found if cell.records):
+        own = [cell for cell in found if cell.place == (target, gnn) and cell.records]
+        ratios = tuple(f"{ratio:g}" for ratio in own[0].ratios)
+        for side in SIDES:
+            rows = [
+                (c.method, *(f"{c.fidelity(side, at):.3f}" for at in range(len(ratios))))
+                for c in own
+            ]
+            title = f"{SIGNS[side]} of {gnn} on {target} against the share that is kept"
+            drawn.append(TextTable(title, ("method", *ratios), rows))
+    return drawn
+
+
+def figure(found: Sequence[FidelityCell]) -> str:
+    """Figure 4: both fidelities against the share that is kept, a panel for each network."""
+    places = list(dict.fromkeys(cell.place for cell in found if cell.records))
+    if not places:
+        return ""
+    targets = list(dict.fromkeys(target for target, _ in places))
+    rows = [(gnn, side) for gnn in dict.fromkeys(gnn for _, gnn in places) for side in SIDES]
+    size = (2.6 * len(targets) + 0.6, 2.1 * len(rows) + 0.7)
+    drawing, axes = new_figure(len(rows), len(targets), size)
+    lines: dict[str, Any] = {}
+    for row, (gnn, side) in enumerate(rows):
+        for column, target in enumerate(targets):
+            panel = axes[row, column]
+            for cell in found:
+                if cell.place == (target, gnn) and cell.records:
+                    color, dash = STYLE.get(cell.method, ("#444444", "-"))
+                    values = [cell.fidelity(side, at) for at in range(len(cell.ratios))]
+                    width = 2.2 if cell.method == "vgib" else 1.1
+                    (lines[cell.method],) = panel.plot(
+                        cell.ratios, values, color=color, ls=dash, lw=width, label=cell.method
+                    )
+            panel.set_title(f"{target.upper()}, {gnn}", fontsize=8)
+            if column == 0:
+                panel.set_ylabel(f"{SIGNS[side]} {'↑' if side == 'plus' else '↓'}")
+            if row == len(rows) - 1:
+                panel.set_xlabel("share of the atoms kept")
+    drawing.legend(
+        list(lines.values()), list(lines), loc="outside lower center", ncols=7, frameon=False
+    )
+    return svg(drawing)

@@ -1,0 +1,189 @@
+"""The cells of Table 1: one method on one property, every divergence beside its controls."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import nan
+from typing import Any
+
+import numpy as np
+
+from vgib.experiments.engine import paper
+from vgib.experiments.engine.recipe import Recipe
+from vgib.experiments.engine.records import Record, Records
+from vgib.experiments.engine.statistics import Array, Difference, resampled_interval
+from vgib.experiments.table1.job import InterpretationJob
+
+PUBLISHED = {
+    "att05": "att05",
+    "att07": "att07",
+    "gib": "gib",
+    "vgib-paper": "vgib",
+    "vgib-reference": "vgib",
+    "vgib-recommended": "vgib",
+}
+"""The row of the paper that stands beside ours."""
+
+VERSIONS = {"list": "trained on the published list", "full": "trained on all of ZINC250K"}
+SHORT = {"list": "trained on the list", "full": "trained on ZINC250K"}
+"""The versions, in a title and where there is little room."""
+
+THOUSANDTH = 1e-3
+SAME_SHARE = 0.15
+"""Seeds whose kept shares differ by more did not do the same thing."""
+
+
+@dataclass(frozen=True)
+class DivergenceCell:
+    """One method on one property in one version, over seeds.
+
+    Attributes:
+        version: What was trained on.
+        target: What was predicted.
+        method: The row.
+        seeds: How many the recipe asks for.
+        records: What is recorded, by seed.
+        published: The paper's mean and spread.
+        rule: How its whole rings are selected, by scores or ``guided`` by the predictor.
+    """
+
+    version: str
+    target: str
+    method: str
+    seeds: int
+    records: dict[int, Record]
+    published: tuple[float, float] | None
+    rule: str = "ring_intact"
+
+    @property
+    def results(self) -> list[dict[str, Any]]:
+        """The results, in the order of the seeds."""
+        return [self.records[seed]["result"] for seed in sorted(self.records)]
+
+    @property
+    def is_full(self) -> bool:
+        """Whether all seeds are recorded."""
+        return len(self.records) == self.seeds
+
+    def mean(self, part: str, name: str) -> float:
+        """A number of a part of the result, averaged over seeds."""
+        return float(np.mean([result[part][name] for result in self.results] or [nan]))
+
+    def kept(self, part: str) -> str:
+        """The kept share; seed by seed where it is not the same thing, as when a gate collapses."""
+        shares = [result[part]["kept_share"] for result in self.results]
+        if max(shares) - min(shares) <= SAME_SHARE:
+            return f"{np.mean(shares):.0%}"
+        return "/".join(f"{100 * share:.0f}" for share in shares) + "%"
+
+    def spread(self, part: str) -> float:
+        """The standard deviation over molecules, as the paper gives it."""
+        variances = [result[part]["spread"] ** 2 for result in self.results]
+        return float(np.sqrt(np.mean(variances or [nan])))
+
+    def groups(self, part: str, *names: str) -> list[Array]:
+        """The numbers of each molecule, ``[molecules, names]`` for each seed."""
+        return [known_rows([result[part][name] for name in names]) for result in self.results]
+
+    def interval(self, part: str) -> Difference:
+        """The mean divergence."""
+        return resampled_interval(self.groups(part, "each"), lambda means: means[..., 0])
+
+    def difference(self, part: str, control: str = "each_random") -> Difference:
+        """Divergence less that of a control on the same molecules; below zero is better."""
+        groups = self.groups(part, "each", control)
+        return resampled_interval(groups, lambda means: means[..., 0] - means[..., 1])
+
+    def gap_closed(self, part: str) -> Difference:
+        r"""The share of the way from random to the reachable best.
+
+        .. math:: \frac{\bar R - \bar M}{\bar R - \bar B}
+
+        with the mean divergence :math:`\bar M` of the method, :math:`\bar R` of all ring-intact
+        parts of its sizes, :math:`\bar B` of the best of them; 0 is chance, 1 the best there is.
+        """
+        groups = self.groups(part, "each", "each_random", "each_best")
+        return resampled_interval(groups, gap_share)
+
+    def gap_closed_among(self, other: "DivergenceCell", part: str) -> Difference:
+        """Likewise, among the parts within one atom of the asked size, whatever size was taken.
+
+        A guided choice may take one atom more than was asked for; :meth:`gap_closed` then compares
+        it with larger parts. ``other`` is a method that takes the nearest size, on the same
+        molecules: its controls are those of the asked size.
+        """
+        groups = [
+            known_rows(
+                [
+                    self.records[seed]["result"][part]["each"],
+                    *(other.records[seed]["result"][part][n] for n in ("each_random", "each_best")),
+                ]
+            )
+            for seed in sorted(self.records.keys() & other.records.keys())
+        ]
+        return resampled_interval(groups, gap_share)
+
+    def gap_closed_at_own_size(self, part: str) -> Difference | None:
+        """Likewise, among the parts of exactly as many atoms as were taken; None in old records.
+
+        :meth:`gap_closed` allows the best part one atom more than the method took, which is up to
+        two more than a guided choice was offered: no choice then closes the whole gap.
+        """
+        names = ("each", "each_same_random", "each_same_best")
+        if not all(name in result[part] for result in self.results for name in names):
+            return None
+        return resampled_interval(self.groups(part, *names), gap_share)
+
+    def up_to_half(self) -> tuple[float, float, float]:
+        """Divergence, spread and kept share at the largest size that keeps at most half."""
+        kept, own = self.curve("kept_share"), self.curve("divergence")
+        place = max(i for i, share in enumerate(kept) if share <= 0.5)
+        return own[place], self.curve("spread")[place], kept[place]
+
+    def curve(self, name: str) -> list[float]:
+        """A number of the curve against size, averaged over seeds."""
+        table = [[point[name] for point in result["curve"]] for result in self.results]
+        return [float(value) for value in np.mean(table, axis=0)]
+
+    def grown_curve(self, name: str) -> list[float]:
+        """Likewise, of parts that are grown at random and cut rings."""
+        table = [[point[name] for point in result["random_connected"]] for result in self.results]
+        return [float(value) for value in np.mean(table, axis=0)]
+
+
+def known_rows(columns: Sequence[Sequence[int | None]]) -> Array:
+    """Thousandths as numbers, ``[molecules, columns]``; molecules that were not judged go."""
+    rows: Array = np.array(columns, dtype=float).T * THOUSANDTH
+    known: Array = rows[np.isfinite(rows).all(1)]
+    return known
+
+
+def gap_share(means: Array) -> Array:
+    """``[..., (method, random, best)]`` to the share of the gap that is closed."""
+    own, random, best = np.moveaxis(means, -1, 0)
+    share: Array = (random - own) / (random - best)
+    return share
+
+
+def cells(made: Recipe, records: Records) -> list[DivergenceCell]:
+    """Every cell of the recipe with what is recorded of it, by version, property, method."""
+    done = records.by_key()
+    found: dict[tuple[str, str, str, str], dict[int, Record]] = {}
+    jobs = [job for job in made.jobs() if isinstance(job, InterpretationJob)]
+    for job in jobs:
+        seeds = found.setdefault((job.version, job.property, job.method, job.rule), {})
+        if (record := done.get(job.key())) is not None:
+            seeds[job.seed] = record
+    wanted = len({job.seed for job in jobs})
+    numbers = paper.numbers("table1")
+    return [
+        DivergenceCell(
+            version,
+            name,
+            method,
+            wanted,
+            seeds,
+            paper.value(numbers, PUBLISHED.get(method, ""), name),
+            rule,
+        )
+        for (version, name, method, rule), seeds in found.items()
+    ]

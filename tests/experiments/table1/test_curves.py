@@ -1,0 +1,28 @@
+"""The figures of Table 1."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from vgib.experiments.table1.cells import DivergenceCell
+from vgib.experiments.table1.curves import gap_bars, size_curves
+
+
+@pytest.fixture
+def cells(invented: Callable[[int], dict[str, Any]]) -> list[DivergenceCell]:
+    return [
+        DivergenceCell("list", target, method, 1, {0: {"result": invented(own)}}, None)
+        for target in ("qed", "hlm")
+        for method, own in (("gib", 280), ("vgib-recommended", 220), ("mine", 240))
+    ]
+
+
+def test_curves_and_bars_are_drawn_for_every_panel(cells: list[DivergenceCell]) -> None:
+    assert size_curves(cells).count('id="axes_') == 2
+    assert gap_bars(cells).count('id="axes_') == 1
+
+
+def test_without_records_there_is_nothing_to_draw() -> None:
+    empty = [DivergenceCell("list", "qed", "gib", 3, {}, None)]
+    assert size_curves(empty) == gap_bars(empty) == ""

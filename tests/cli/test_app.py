@@ -53,6 +53,23 @@ def test_help_is_given_everywhere_without_torch() -> None:
     assert done.stdout.count("Usage:") == len(commands())
 
 
+def test_recognizing_a_molecule_does_not_wait_for_pyg() -> None:
+    code = (
+        "import sys\n"
+        "from vgib.cli.app import main\n"
+        "sys.argv = ['vgib', 'recognize', '--model', 'qed', 'CC(=O)Oc1ccccc1C(=O)O']\n"
+        "try:\n"
+        "    main()\n"
+        "except SystemExit as end:\n"
+        "    assert not end.code\n"
+        "slow = {'torch_geometric', 'scipy.stats', 'sklearn', 'matplotlib'} & set(sys.modules)\n"
+        "assert not slow, slow\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert "c1ccccc1" in done.stdout
+
+
 def test_help_takes_less_than_half_a_second_of_computing() -> None:
     def cost() -> float:
         before = resource.getrusage(resource.RUSAGE_CHILDREN)

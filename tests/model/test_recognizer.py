@@ -25,7 +25,7 @@ from vgib.data.synthetic import generate_ba2motifs
 from vgib.errors import InputError, NotFittedError, UnknownNameError, VgibError
 from vgib.model.recognizer import SubgraphRecognizer
 from vgib.nn.bottleneck import Bottleneck, Encoded, Perturbed, bottlenecks
-from vgib.nn.encoder import LAYERS
+from vgib.nn.layers import LAYERS
 from vgib.nn.vgib import VGIB
 from vgib.train.loop import train
 

@@ -16,7 +16,8 @@ import vgib.nn
 from vgib.config import PRESETS
 from vgib.data.packed import Batch, PackedGraphs
 from vgib.nn.bottleneck import Bottleneck, Encoded, Gate, bottlenecks, connectivity, hard_keep
-from vgib.nn.encoder import LAYERS, Encoder
+from vgib.nn.encoder import Encoder
+from vgib.nn.layers import LAYERS
 from vgib.nn.net import SubgraphNet
 from vgib.nn.sparse import Adjacency, Segments
 

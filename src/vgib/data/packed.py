@@ -8,18 +8,21 @@ from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from itertools import pairwise
 from pathlib import Path
-from typing import Any, NamedTuple, Self, overload
+from typing import TYPE_CHECKING, Any, NamedTuple, Self, overload
 
 import numpy as np
 import numpy.typing as npt
 import torch
 from safetensors import SafetensorError, safe_open
 from torch import Tensor
-from torch_geometric.data import Data
 
 from vgib.data.files import write_safetensors
 from vgib.errors import FileFormatError, InputError, UnwritableError
 from vgib.nn.sparse import Adjacency, Csr, Segments
+
+if TYPE_CHECKING:
+    # Imported where a `Data` is made: it takes longer than recognizing a molecule.
+    from torch_geometric.data import Data
 
 logger = logging.getLogger(__name__)
 
@@ -113,7 +116,7 @@ class PackedGraphs:
         )
 
     @classmethod
-    def from_data(cls, graphs: Iterable[Data]) -> "PackedGraphs":
+    def from_data(cls, graphs: Iterable["Data"]) -> "PackedGraphs":
         """From PyG ``Data`` objects: any iterable, list or dataset of them.
 
         Integer ``x`` is read as codes, float ``x`` as it is. ``y``, ``edge_attr``, ``node_truth``,
@@ -173,7 +176,7 @@ class PackedGraphs:
     def __len__(self) -> int:
         return self.node_ptr.numel() - 1
 
-    def __iter__(self) -> Iterator[Data]:
+    def __iter__(self) -> Iterator["Data"]:
         return (self.to_data(number) for number in range(len(self)))
 
     def __repr__(self) -> str:
@@ -222,7 +225,7 @@ class PackedGraphs:
         return torch.sort(self.senders(), stable=True).indices
 
     @overload
-    def __getitem__(self, index: int) -> Data: ...
+    def __getitem__(self, index: int) -> "Data": ...
     @overload
     def __getitem__(self, index: slice | Sequence[int] | Tensor | np.ndarray) -> "PackedGraphs": ...
     def __getitem__(self, index: Any) -> "Data | PackedGraphs":
@@ -293,8 +296,10 @@ class PackedGraphs:
                 digest.update(values.contiguous().numpy().tobytes())
         return digest.hexdigest()
 
-    def to_data(self, number: int) -> Data:
+    def to_data(self, number: int) -> "Data":
         """Graph ``number`` as a PyG ``Data`` object."""
+        from torch_geometric.data import Data
+
         if not -len(self) <= number < len(self):
             raise IndexError(f"there is no graph {number} among {len(self)}")
         number %= len(self)
@@ -317,7 +322,7 @@ class PackedGraphs:
             data.id = self.ids[number]
         return data
 
-    def to_data_list(self) -> list[Data]:
+    def to_data_list(self) -> list["Data"]:
         """All graphs as PyG ``Data`` objects."""
         return list(self)
 

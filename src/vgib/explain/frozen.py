@@ -23,6 +23,7 @@ from vgib.data.packed import Batch, PackedGraphs
 from vgib.errors import InputError
 from vgib.nn.encoder import Encoder
 from vgib.nn.net import SubgraphNet
+from vgib.nn.pyg_layers import open_to_pyg
 
 ModelTask = Literal["classification", "binary", "regression"]
 Returns = Literal["raw", "probs", "log_probs"]
@@ -107,7 +108,7 @@ class Frozen:
                 "wrap it in a module that does"
             ) from None
         try:
-            self.model: nn.Module = deepcopy(model)
+            self.model: nn.Module = open_to_pyg(deepcopy(model))
         except Exception as error:
             raise InputError(
                 f"{type(model).__name__} cannot be copied, which explaining it needs: {error}"

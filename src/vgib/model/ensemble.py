@@ -86,7 +86,7 @@ def outputs(models: Sequence[SubgraphRecognizer], graphs: PackedGraphs) -> tuple
 
     What :func:`vgib.model.guided.guided_subgraphs` asks of a model: an ensemble can choose as one.
     """
-    each = [train.predict(model.net_, graphs, device=model.device) for model in models]
+    each = [train.predict(model.network_, graphs, device=model.device) for model in models]
     values = torch.stack([value for value, _ in each])
     if models[0].card_.task == "classification":
         values = values.softmax(2).mean(0).log()
@@ -129,7 +129,7 @@ def _chosen(
     """The nodes of a member's best subgraphs, ``bool [nodes]``."""
 
     def of(some: PackedGraphs) -> tuple[Tensor, Tensor]:
-        return train.predict(model.net_, some, device=model.device)
+        return train.predict(model.network_, some, device=model.device)
 
     is_class = model.card_.task == "classification"
     found = choose(graphs, of, keep_ratio=keep_ratio, rule=rule, classes=is_class, scores=scores)

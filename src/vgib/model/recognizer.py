@@ -11,7 +11,6 @@ import numpy as np
 import numpy.typing as npt
 import torch
 from torch import Tensor, nn
-from torch_geometric.data import Batch, Data
 
 from vgib.chem.vocabulary import vocabulary
 from vgib.config import Architecture, Training, checked_options, preset
@@ -32,7 +31,7 @@ from vgib.model.recognition import (
 )
 from vgib.model.shipped import find
 from vgib.nn.bottleneck import Bottleneck, bottlenecks
-from vgib.nn.encoder import LAYERS
+from vgib.nn.layers import LAYERS
 from vgib.nn.net import SubgraphNet, Task, build
 from vgib.nn.vgib import VGIB
 from vgib.registry import option_names
@@ -75,12 +74,14 @@ class SubgraphRecognizer:
 
     Attributes:
         net_: The trained :class:`~vgib.nn.net.SubgraphNet`, a plain module on
-            ``(x, edge_index, batch)``.
+            ``(x, edge_index, batch)`` with PyG's layers.
+        network_: The same network; its layers are plain torch until ``net_`` is asked for, which
+            spares whoever only recognizes the import of PyG.
         history_: Every loss term of every epoch.
         card_: What a saved model says about itself.
     """
 
-    net_: SubgraphNet
+    network_: SubgraphNet
     history_: History
     card_: Card
 
@@ -103,6 +104,13 @@ class SubgraphRecognizer:
         self.device = device
         self.options = options
         self._check()
+
+    @property
+    def net_(self) -> SubgraphNet:
+        """The trained network with PyG's layers, on which every tool of PyG works."""
+        from vgib.nn.pyg_layers import open_to_pyg
+
+        return open_to_pyg(self.network_)
 
     def __repr__(self) -> str:
         given = [repr(self.encoder), repr(self.bottleneck), f"preset={self.preset!r}"]
@@ -243,7 +251,7 @@ class SubgraphRecognizer:
             on_step=on_step,
             device=self.device,
         )
-        self.net_, self.card_ = net, card
+        self.network_, self.card_ = net, card
         return self
 
     def _training_part(
@@ -268,7 +276,7 @@ class SubgraphRecognizer:
 
     def _checked(self, graphs: Any) -> PackedGraphs:
         """Packed graphs with the features that the model was trained on."""
-        if not hasattr(self, "net_"):
+        if not hasattr(self, "network_"):
             raise NotFittedError("this model is not trained; call fit, or load a saved one")
         return self.pack(graphs)
 
@@ -290,7 +298,7 @@ class SubgraphRecognizer:
         return scores
 
     def _outputs(self, packed: PackedGraphs) -> tuple[Tensor, Tensor]:
-        return predict(self.net_, packed, device=self.device)
+        return predict(self.network_, packed, device=self.device)
 
     def _labels(self, outputs: Tensor) -> Array:
         labels: Array
@@ -372,12 +380,12 @@ class SubgraphRecognizer:
             summary: A sentence about the model, for its card.
             metrics: What :meth:`evaluate` gave on held-out graphs, for its card.
         """
-        if not hasattr(self, "net_"):
+        if not hasattr(self, "network_"):
             raise NotFittedError("this model is not trained; call fit before save")
         folder = Path(folder)
         self.card_.summary = summary or self.card_.summary
         self.card_.metrics = metrics or self.card_.metrics
-        save_model(folder, self.net_, self.card_)
+        save_model(folder, self.network_, self.card_)
         return folder
 
     @classmethod
@@ -411,7 +419,7 @@ class SubgraphRecognizer:
             **options,
         )
         model.card_ = card
-        model.net_ = net.to(device).eval()
+        model.network_ = net.to(device).eval()
         return model
 
 
@@ -419,16 +427,29 @@ def as_packed(graphs: Any, features: str | None) -> PackedGraphs:
     """Graphs of any accepted kind as :class:`PackedGraphs`; ``features`` is for SMILES."""
     if isinstance(graphs, PackedGraphs | Molecules):
         return graphs if isinstance(graphs, PackedGraphs) else graphs.graphs
-    if isinstance(graphs, Batch):
-        graphs = [graphs]
-    if isinstance(graphs, str | Data) or not isinstance(graphs, Iterable):
-        raise InputError(
-            f"expected a list of SMILES or of PyG Data, got one {type(graphs).__name__} "
-            f"{graphs!r}; put it in a list"
-        )
+    if isinstance(graphs, str) or not isinstance(graphs, Iterable):
+        raise _not_a_list(graphs)
     items = list(graphs)
     if items and all(isinstance(item, str) for item in items):
         return _from_all_smiles(items, features)
+    return _from_pyg(graphs, items)
+
+
+def _not_a_list(graphs: Any) -> InputError:
+    return InputError(
+        f"expected a list of SMILES or of PyG Data, got one {type(graphs).__name__} "
+        f"{graphs!r}; put it in a list"
+    )
+
+
+def _from_pyg(graphs: Any, items: list[Any]) -> PackedGraphs:
+    # Imported here: whoever has no PyG graphs need not wait for PyG.
+    from torch_geometric.data import Batch, Data
+
+    if isinstance(graphs, Batch):
+        items = [graphs]
+    elif isinstance(graphs, Data):
+        raise _not_a_list(graphs)
     for number, item in enumerate(items):
         if not isinstance(item, Data):
             raise InputError(

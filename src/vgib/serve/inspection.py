@@ -94,7 +94,7 @@ class Quantity(NamedTuple):
 
     def values(self, models: Models, graphs: PackedGraphs) -> Array:
         """Of each member and graph, ``[members, graphs]``."""
-        each = [predict(model.net_, graphs, device=model.device)[0] for model in models]
+        each = [predict(model.network_, graphs, device=model.device)[0] for model in models]
         outputs = torch.stack(each)
         if self.is_probability:
             outputs = outputs.softmax(2)
@@ -110,7 +110,7 @@ def quantity(models: Models, graphs: PackedGraphs) -> Quantity:
     classes = card.classes or list(range(card.outputs))
     column = 1
     if len(classes) > 2:
-        outputs = predict(models[0].net_, graphs, device=models[0].device)[0]
+        outputs = predict(models[0].network_, graphs, device=models[0].device)[0]
         column = int(outputs[0].argmax())
     return Quantity(f"probability of class {classes[column]}", column, True)
 
@@ -327,7 +327,7 @@ def _stability(
         return None
     chosen = np.zeros((len(models), len(amounts), graphs.num_nodes), dtype=bool)
     for number, model in enumerate(models):
-        scores = predict(model.net_, graphs, device=model.device)[1].numpy()
+        scores = predict(model.network_, graphs, device=model.device)[1].numpy()
         own = _ranked([model], graphs, scores, 1, rule)
         for step, amount in enumerate(amounts):
             nearest = min(own, key=lambda size: abs(size - amount))

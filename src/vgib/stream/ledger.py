@@ -18,7 +18,6 @@ from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
-from scipy.stats import t as student  # type: ignore[import-untyped]  # ships no types
 
 from vgib.data.files import replacing
 from vgib.errors import InputError
@@ -203,6 +202,9 @@ class Ledger:
 
 def _welch(first: _Moments, second: _Moments) -> tuple[float | None, float | None]:
     """The 95 % interval of the difference of two means of unequal variance."""
+    # Imported here: only a run with a ledger need wait for it.
+    from scipy.special import stdtrit  # type: ignore[import-untyped]  # ships no types
+
     if min(first.count, second.count) < FEWEST:
         return None, None
     shares = [m.squares / (m.count - 1) / m.count for m in (first, second)]
@@ -212,7 +214,7 @@ def _welch(first: _Moments, second: _Moments) -> tuple[float | None, float | Non
     freedom = sum(shares) ** 2 / sum(
         share**2 / (m.count - 1) for share, m in zip(shares, (first, second), strict=True)
     )
-    half = float(student.ppf(0.975, freedom)) * math.sqrt(sum(shares))
+    half = float(stdtrit(freedom, 0.975)) * math.sqrt(sum(shares))
     return difference - half, difference + half
 
 

@@ -186,7 +186,9 @@ class Recognize:
 
     def _asked(self, graphs: PackedGraphs) -> tuple[Tensor, Tensor]:
         """What each member says: outputs ``[members, graphs, outputs]``, scores of the nodes."""
-        each = [predict(m.net_, graphs, batch_size=BATCH, device=self.device) for m in self.models]
+        each = [
+            predict(m.network_, graphs, batch_size=BATCH, device=self.device) for m in self.models
+        ]
         values = torch.stack([value for value, _ in each]).double()
         return values, torch.stack([score for _, score in each])
 

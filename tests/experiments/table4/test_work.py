@@ -22,7 +22,7 @@ from vgib.experiments.table4.work import (
     run_fold,
     training,
 )
-from vgib.nn.encoder import BatchNorm
+from vgib.nn.layers import BatchNorm
 
 ROWS = ["none", "gib", "vgib", "vgib-recommended", "gsat"]
 

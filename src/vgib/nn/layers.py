@@ -1,0 +1,169 @@
+"""The layers that an encoder is made of, in plain torch: each is one sparse product.
+
+Each layer takes the edges as an :class:`~vgib.nn.sparse.Adjacency`. Its parameters have the names,
+the shapes and, for one seed, the first values of PyG's layer of the same kind, and
+:mod:`vgib.nn.pyg_layers` turns it into that layer for the tools of PyG. Importing PyG takes longer
+than recognizing a molecule, so nothing here does.
+"""
+
+from collections.abc import Callable
+
+import torch
+from torch import Tensor, nn
+
+from vgib.nn.sparse import Adjacency, Segments
+
+SLOPE = 0.2
+"""The slope of the attention's LeakyReLU below zero, as in PyG."""
+
+
+def gcn(x: Tensor, adj: Adjacency, lin: nn.Module, bias: Tensor) -> Tensor:
+    r"""Graph convolution, Kipf and Welling, ICLR 2017.
+
+    .. math:: H' = \hat D^{-1/2} (A + I) \hat D^{-1/2} H W
+
+    Note:
+        The paper's formula has :math:`A`; the field, and the authors' program, use :math:`A + I`.
+        With edge weights, :math:`\hat d_i = 1 + \sum_j w_{ij}`: at weights of 0 and 1 this is
+        exactly the convolution on the subgraph that is left.
+    """
+    scale = adj.gcn_scale(x.dtype)
+    h = scale * lin(x)
+    return torch.addcmul(bias, scale, adj @ h + h)
+
+
+def sage(x: Tensor, adj: Adjacency, lin_l: nn.Module, lin_r: nn.Module) -> Tensor:
+    r"""GraphSAGE with mean aggregation, Hamilton, Ying and Leskovec, NeurIPS 2017.
+
+    .. math:: h_i' = W_r h_i + W_l \operatorname{mean}_{j \in N(i)} h_j
+    """
+    degree = adj.degree.to(x.dtype)
+    neighbors = (adj @ x) / torch.where(degree > 0, degree, 1.0)
+    out: Tensor = lin_l(neighbors) + lin_r(x)
+    return out
+
+
+def gin(x: Tensor, adj: Adjacency, mlp: nn.Module, eps: Tensor) -> Tensor:
+    r"""Graph isomorphism layer, Xu et al., ICLR 2019.
+
+    .. math:: h_i' = \operatorname{MLP}\bigl((1 + \epsilon) h_i +
+              \textstyle\sum_{j \in N(i)} h_j\bigr)
+    """
+    out: Tensor = mlp((1 + eps) * x + adj @ x)
+    return out
+
+
+def gat(
+    x: Tensor, adj: Adjacency, lin: nn.Module, att_src: Tensor, att_dst: Tensor, bias: Tensor
+) -> Tensor:
+    r"""Graph attention with one head, Velickovic et al., ICLR 2018.
+
+    .. math:: h_i' = \sum_{j \in N(i) \cup i} \alpha_{ij} W h_j, \quad
+              \alpha_{ij} \propto w_{ij} \exp \operatorname{LeakyReLU}(a^T [W h_i, W h_j])
+    """
+    csr = adj.csr
+    h = lin(x)
+    sender = (h * att_src[0]).sum(-1)
+    receiver = (h * att_dst[0]).sum(-1)
+    loop = _activate(sender + receiver)
+    edge = _activate(sender.index_select(0, csr.col) + receiver.index_select(0, csr.row))
+    # The largest logit of each row, for a softmax that cannot overflow.
+    top = torch.maximum(Segments(csr.indptr).max(edge), loop.detach())
+    edge = (edge - top.index_select(0, csr.row)).exp()
+    if adj.weight is not None:
+        edge = edge * adj.weight
+    loop = (loop - top).exp().unsqueeze(1)
+    # One product gives the weighted sum and, in a last column of ones, the denominator.
+    both = adj.gather(torch.cat([h, torch.ones_like(loop)], dim=1), edge)
+    out: Tensor = (both[:, :-1] + loop * h) / (both[:, -1:] + loop)
+    return out + bias
+
+
+def _activate(logits: Tensor) -> Tensor:
+    return nn.functional.leaky_relu(logits, SLOPE)
+
+
+# PyG's layers initialize their parts, then themselves, and with them the parts once more. So do
+# these, so that one seed gives the same weights.
+
+
+class GCN(nn.Module):
+    """A layer that computes :func:`gcn`."""
+
+    def __init__(self, inputs: int, outputs: int) -> None:
+        super().__init__()
+        self.lin = nn.Linear(inputs, outputs, bias=False)
+        self.bias = nn.Parameter(torch.zeros(outputs))
+        nn.init.xavier_uniform_(self.lin.weight)
+
+    def forward(self, x: Tensor, adj: Adjacency) -> Tensor:
+        """``[num_nodes, inputs] -> [num_nodes, outputs]``."""
+        return gcn(x, adj, self.lin, self.bias)
+
+
+class SAGE(nn.Module):
+    """A layer that computes :func:`sage`."""
+
+    def __init__(self, inputs: int, outputs: int) -> None:
+        super().__init__()
+        self.lin_l = nn.Linear(inputs, outputs)
+        self.lin_r = nn.Linear(inputs, outputs, bias=False)
+        self.lin_l.reset_parameters()
+        self.lin_r.reset_parameters()
+
+    def forward(self, x: Tensor, adj: Adjacency) -> Tensor:
+        """``[num_nodes, inputs] -> [num_nodes, outputs]``."""
+        return sage(x, adj, self.lin_l, self.lin_r)
+
+
+class GIN(nn.Module):
+    """A layer that computes :func:`gin`, with an MLP of two layers that ends in a batch norm."""
+
+    def __init__(self, inputs: int, outputs: int) -> None:
+        super().__init__()
+        self.eps = nn.Parameter(torch.zeros(1))
+        first, second = nn.Linear(inputs, outputs), nn.Linear(outputs, outputs)
+        self.nn = nn.Sequential(first, nn.ReLU(), second, nn.ReLU(), BatchNorm(outputs))
+        first.reset_parameters()
+        second.reset_parameters()
+
+    def forward(self, x: Tensor, adj: Adjacency) -> Tensor:
+        """``[num_nodes, inputs] -> [num_nodes, outputs]``."""
+        return gin(x, adj, self.nn, self.eps)
+
+
+class GAT(nn.Module):
+    """A layer that computes :func:`gat`."""
+
+    def __init__(self, inputs: int, outputs: int) -> None:
+        super().__init__()
+        self.lin = nn.Linear(inputs, outputs, bias=False)
+        self.att_src = nn.Parameter(torch.empty(1, 1, outputs))
+        self.att_dst = nn.Parameter(torch.empty(1, 1, outputs))
+        self.bias = nn.Parameter(torch.zeros(outputs))
+        for weight in (self.lin.weight, self.att_src.detach()[0], self.att_dst.detach()[0]):
+            nn.init.xavier_uniform_(weight)
+
+    def forward(self, x: Tensor, adj: Adjacency) -> Tensor:
+        """``[num_nodes, inputs] -> [num_nodes, outputs]``."""
+        return gat(x, adj, self.lin, self.att_src, self.att_dst, self.bias)
+
+
+class BatchNorm(nn.BatchNorm1d):
+    """Batch norm that takes a batch of one node as it comes, with the running statistics."""
+
+    def forward(self, x: Tensor) -> Tensor:
+        """``[num_nodes, channels] -> [num_nodes, channels]``."""
+        if x.shape[0] > 1 or not self.training:
+            return super().forward(x)
+        return nn.functional.batch_norm(
+            x, self.running_mean, self.running_var, self.weight, self.bias, eps=self.eps
+        )
+
+
+LAYERS: dict[str, Callable[[int, int], nn.Module]] = {
+    "gat": GAT,
+    "gcn": GCN,
+    "gin": GIN,
+    "sage": SAGE,
+}

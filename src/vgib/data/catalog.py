@@ -3,17 +3,29 @@
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from vgib.data.download import sha256
 from vgib.data.entries import Entry, Statistics, entry, names
 from vgib.data.sources import Source, cache_folder, find_source, mirror_folder
-from vgib.errors import FileFormatError, InputError
+from vgib.errors import DownloadError, FileFormatError, InputError
 
 if TYPE_CHECKING:  # torch and pandas are slow to import, and listing the catalog needs neither
     import pandas as pd
 
     from vgib.data.packed import PackedGraphs
+    from vgib.data.splits import Split
     from vgib.data.tu import Features, Target
 
-__all__ = ["Entry", "Statistics", "cache_folder", "entry", "fetch", "load", "load_table", "names"]
+__all__ = [
+    "Entry",
+    "Statistics",
+    "cache_folder",
+    "entry",
+    "fetch",
+    "load",
+    "load_split",
+    "load_table",
+    "names",
+]
 
 READER_VERSION = 1
 """Part of the name of packed files: to be raised when the same source would give other graphs."""
@@ -67,11 +79,35 @@ def load(
             f"{found.name} has fixed features and classes; leave features and target out"
         )
     if found.kind == "generated":
-        from vgib.data.synthetic import generate_ba2motifs
-
-        return generate_ba2motifs(seed=seed)
+        return _generated(found, seed)
     source = _fetch(found, cache, mirror, progress)
     return _packed(found, source, cache_folder(cache), features, target)
+
+
+def load_split(
+    name: str,
+    *,
+    cache: str | Path | None = None,
+    mirror: str | Path | None = None,
+    progress: bool = True,
+) -> "Split":
+    """The official division of a dataset into training, validation and test graphs.
+
+    The arguments are those of :func:`fetch`.
+
+    Raises:
+        InputError: the dataset has no official division.
+        FileFormatError: the file that holds it is damaged.
+    """
+    from vgib.data.opengraphxai import read_split
+
+    found = entry(name)
+    if not found.split_file:
+        raise InputError(f"{found.name} has no official split; use random_split")
+    source = _fetch(found, cache, mirror, progress)
+    path = source.path.with_name(Path(found.split_file).name)
+    _check_sha256(path, sha256(path), found.split_sha256)
+    return read_split(path, found.statistics.graphs or 0)
 
 
 def load_table(
@@ -104,7 +140,30 @@ def _fetch(
             # Kept packed: it is most likely loaded next, and reading the largest takes a while.
             _packed(found, source, folder, "auto", "auto")
 
-    return find_source(found, verify, cache=folder, mirror=mirror_folder(mirror), progress=progress)
+    mirrored = mirror_folder(mirror)
+    source = find_source(found, verify, cache=folder, mirror=mirrored, progress=progress)
+    _check_sha256(source.path, source.sha256, found.sha256)
+    return source
+
+
+def _check_sha256(path: Path, came: str, expected: str) -> None:
+    """Raises when the one right checksum of a file is known and the file has another."""
+    if expected and came != expected:
+        raise DownloadError(
+            f"{path} has SHA-256 {came}; expected {expected}: it is damaged or of another version"
+        )
+
+
+def _generated(found: Entry, seed: int) -> "PackedGraphs":
+    from vgib.data.spmotif import generate_spmotif
+    from vgib.data.synthetic import generate_ba2motifs
+
+    kind, _, bias = found.name.partition("-")
+    return (
+        generate_spmotif(float(bias), seed=seed)
+        if kind == "SPMotif"
+        else generate_ba2motifs(seed=seed)
+    )
 
 
 def _packed(
@@ -130,6 +189,10 @@ def _read_graphs(
         from vgib.data.tu import read_tu
 
         graphs = read_tu(path, features=features, target=target)
+    elif found.kind == "opengraphxai":
+        from vgib.data.opengraphxai import read_opengraphxai
+
+        graphs = read_opengraphxai(path)
     else:
         from vgib.data.synthetic import read_ba2motifs
 

@@ -9,7 +9,7 @@ from typing import Literal, TypeAlias
 
 from vgib.errors import unknown_name
 
-Kind: TypeAlias = Literal["tu", "ba2motifs", "generated", "table"]
+Kind: TypeAlias = Literal["tu", "ba2motifs", "opengraphxai", "generated", "table"]
 Columns: TypeAlias = tuple[tuple[str, str], ...]
 
 TU_PREFIX = "TU:"
@@ -40,8 +40,8 @@ class Entry:
     Attributes:
         name: how users call it.
         about: one sentence.
-        kind: graphs in the TU format, the published BA-2Motifs, graphs that are generated, or a
-            table with a ``smiles`` column.
+        kind: graphs in the TU format, the published BA-2Motifs, graphs of OpenGraphXAI, graphs that
+            are generated, or a table with a ``smiles`` column.
         file: its path in a mirror folder; empty when it is generated.
         url: its public address; ``None`` when no public file holds the same content.
         public: how the public file differs from the mirror's, or where the content comes from.
@@ -51,6 +51,10 @@ class Entry:
         columns: for tables, pairs of the column in the file and its name here; files without a
             header are read by position.
         extra: further public files that belong into the zip, as pairs of member name and address.
+        sha256: the checksum of the file, where only one version of it exists; else empty.
+        split_file: the path in a mirror folder of the official division into training, validation
+            and test graphs; empty where there is none.
+        split_sha256: the checksum of that file.
     """
 
     name: str
@@ -64,6 +68,9 @@ class Entry:
     public: str = ""
     columns: Columns = ()
     extra: Columns = ()
+    sha256: str = ""
+    split_file: str = ""
+    split_sha256: str = ""
 
     @property
     def cached_file(self) -> str:
@@ -187,6 +194,41 @@ def _clearance(species: str, short: str, rows: int, size: int) -> Entry:
     )
 
 
+def _opengraphxai(
+    name: str, statistics: Statistics, size: int, sha256: str, split_sha256: str
+) -> Entry:
+    return Entry(
+        name=f"OpenGraphXAI/{name}",
+        about=f"Molecules whose classes were made by a known rule, set {name} of OpenGraphXAI "
+        "(Fontanesi et al. 2025), with the nodes that decide.",
+        kind="opengraphxai",
+        file=f"ogx/{name}.jsonl.gz",
+        url=None,
+        license="MIT-style (OpenGraphXAI/benchmarks, commit b4a0424)",
+        size=size,
+        statistics=statistics,
+        public="Rebuilt from the specification of https://github.com/OpenGraphXAI/benchmarks "
+        "(arXiv 2505.12437) and the TU files that it names; only a mirror has this file.",
+        sha256=sha256,
+        split_file=f"ogx/{name}_splits.json",
+        split_sha256=split_sha256,
+    )
+
+
+def _spmotif(bias: float) -> Entry:
+    return Entry(
+        name=f"SPMotif-{bias}",
+        about="Trees, ladders and wheels with a cycle (0), a house (1) or a crane (2) attached, "
+        f"generated here by seed; in training the base tells the class in {bias:.0%} of graphs.",
+        kind="generated",
+        file="",
+        url=None,
+        license="MIT (part of this package)",
+        size=0,
+        statistics=Statistics(graphs=18_000, classes=3),
+    )
+
+
 def _drd2_smiles(name: str, about: str, rows: int, size: int) -> Entry:
     return _table(
         f"drd2/{name}",
@@ -263,6 +305,30 @@ _ALL = (
         statistics=Statistics(1000, 25.0, 25.46, 2),
         public="The public file is a pickle, which this package never opens; only a mirror has the "
         "converted one. 'BA-2Motifs' is generated here and has no such gap.",
+    ),
+    _spmotif(0.5),
+    _spmotif(0.7),
+    _spmotif(0.9),
+    _opengraphxai(
+        "alfa",
+        Statistics(1103, 32.93, 35.72, 2),
+        77_232,
+        "993d2c27403208d2c6e7aab85ff5067f82d9815efc825416325ccf83965b0061",
+        "dc92898f0ec4e14acfc61b89af9477b82b17d9158471a518ac15cc978400c5b9",
+    ),
+    _opengraphxai(
+        "bravo",
+        Statistics(1124, 33.92, 36.99, 2),
+        83_680,
+        "b097adf05796b4065e0b6e56e93883b015de0368ceae5a9bc4d1e3c15ef3cf44",
+        "46363332a43d44f1cf7e8265681245d00c5720d19e6e852a3240b45876c51be7",
+    ),
+    _opengraphxai(
+        "charlie",
+        Statistics(1006, 31.59, 34.23, 2),
+        67_162,
+        "45eabd89ff6193f3b3ab5fe01dd491cc489227b519a588530cadc0fde903e052",
+        "7d25c844ae07bff17a5ac1eb8f38c84b8283c1f057c1855a80cf867187d1839b",
     ),
     _table(
         "ZINC250K",
@@ -414,9 +480,9 @@ _ALL = (
         public=_ATTRIBUTION_SOURCE,
     ),
     _table(
-        "attribution/alkane_carbonyl",
-        "ZINC molecules with (1) or without (0) both an alkane and a carbonyl, and their atoms.",
-        "extra/attribution/alkane_carbonyl_logic7.jsonl.gz",
+        "attribution/fluoride_carbonyl",
+        "ZINC molecules with (1) or without (0) both a fluoride and a carbonyl, and their atoms.",
+        "extra/attribution/fluoride_carbonyl_logic7.jsonl.gz",
         4_326,
         83_653,
         _ATTRIBUTION,

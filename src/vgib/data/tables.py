@@ -24,7 +24,7 @@ def read_table(path: Path, entry: Entry) -> pd.DataFrame:
         FileFormatError: the file is damaged, or lacks a column.
     """
     suffix = Path(entry.file.removesuffix(".gz")).suffix
-    text = _text(path)
+    text = unpacked_text(path)
     try:
         if suffix == ".jsonl":
             table = pd.DataFrame([json.loads(line) for line in text.splitlines()])
@@ -49,7 +49,8 @@ def read_table(path: Path, entry: Entry) -> pd.DataFrame:
     return table
 
 
-def _text(path: Path) -> str:
+def unpacked_text(path: Path) -> str:
+    """The text of a file, compressed or not."""
     data = path.read_bytes()
     try:
         return (gzip.decompress(data) if data.startswith(GZIP_MAGIC) else data).decode()

@@ -22,9 +22,9 @@ from vgib.data.files import json_text, replacing_folder, write_text
 from vgib.data.molecules import Molecules, Rejected
 from vgib.data.packed import PackedGraphs
 from vgib.errors import InputError, unknown_name
-from vgib.explain.agreement import ground_truth
 from vgib.explain.explainer import Explainer, explainers
 from vgib.explain.fidelity import KEEP_RATIOS, Definition, Fidelity, fidelity, fidelity_of
+from vgib.explain.truth import ground_truth
 from vgib.model.labels import as_targets
 from vgib.model.recognition import Recognitions, Rule, atom_features, find_subgraphs, recognitions
 from vgib.model.recognizer import SubgraphRecognizer

@@ -19,7 +19,7 @@ from vgib.experiments.engine.finished import Finished
 from vgib.experiments.ground_truth.job import GroundTruthJob
 from vgib.experiments.table3.backbones import backbone
 from vgib.experiments.table3.work import explain, training_of
-from vgib.explain.agreement import ground_truth
+from vgib.explain.truth import ground_truth
 
 FRACTIONS = (0.8, 0.1, 0.1)
 MUTAGEN = 0

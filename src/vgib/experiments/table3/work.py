@@ -20,10 +20,10 @@ from vgib.experiments.engine.finished import Finished
 from vgib.experiments.table3.backbones import backbone
 from vgib.experiments.table3.job import ExplainerJob, ExplanationJob
 from vgib.experiments.table3.property_sets import composition_accuracy, property_set, split_of
-from vgib.explain.agreement import stability
 from vgib.explain.explainer import Explainer, explainers
 from vgib.explain.fidelity import Parts, part_outputs, robust_fidelity
 from vgib.explain.many import score
+from vgib.explain.truth import stability
 
 MIDDLE = 0.5
 """The share at which the paper's Table 3 is read, and costly measures are taken."""

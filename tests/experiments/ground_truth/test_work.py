@@ -73,7 +73,7 @@ def test_of_mutagenicity_only_marked_mutagens_count(mirror: Path, tmp_path: Path
 
 
 def test_molecules_come_with_all_their_explanations(mirror: Path, tmp_path: Path) -> None:
-    found = load("attribution/alkane_carbonyl", mirror=mirror, cache=tmp_path)
+    found = load("attribution/fluoride_carbonyl", mirror=mirror, cache=tmp_path)
     assert int(found.has_truth.sum()) == int((found.graphs.y == 1).sum()) == 375
     assert found.alternatives is not None
     assert len(found.alternatives) == len(found.graphs)

@@ -1,0 +1,1 @@
+"""Sixty textbook molecules, and the part of each that a chemist would point at."""

@@ -1,147 +1,92 @@
 """Public files over HTTP, whole or not at all, and the checksums that keep them honest."""
 
 import hashlib
-import http.client
 import json
 import logging
-import os
-import ssl
-import time
-import urllib.error
-import urllib.request
-from collections.abc import Callable, Iterator
+import sys
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import BinaryIO
-
-from rich.console import Console
-from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TransferSpeedColumn
+from typing import Any
 
 from vgib.data.files import replacing, unwritable
 from vgib.errors import DownloadError, UnwritableError
 
 ATTEMPTS = 5
-FIRST_PAUSE = 0.5
-"""Seconds before the second attempt; doubled before each further one."""
 TIMEOUT = 30.0
-CHUNK = 1 << 16
 SUMS = "SHA256SUMS"
 HASHES = "hashes.json"
 
-# What may pass when tried again: a server or a line in trouble, not a refusal and not our own disk.
-PASSING_STATUS = (408, 416, 425, 429, 500, 502, 503, 504)
-PASSING = (
-    urllib.error.URLError,
-    http.client.HTTPException,
-    ConnectionError,
-    TimeoutError,
-    ssl.SSLError,
-)
+PASSING_STATUS = (408, 425, 429, 500, 502, 503, 504)
+"""Answers of a server in trouble, which may pass when tried again; any other is a refusal."""
 
-logger = logging.getLogger(__name__)
+PINNED = {
+    "vgib/qed.txt": "b0dbd672ea82ffcc2e64739c2aadd404ce40cce993d8aa4443b794b702de7965",
+    "vgib/hlm.txt": "83471bea59265a762433fde4013c16ba5cc0abd67d4bc6bbd75306c2b10d6312",
+    "vgib/mlm.txt": "2fe0240a67cce66da3ee5103a73090b337a123bcab24346cec8ea0ccd6033417",
+    "vgib/rlm.txt": "44a618a119124578c7100b386a77144d1ee2caec1854497a14afee52915d62b2",
+    "vgib/drd2.txt": "b2ccc888b4784ad07e514477131b8f09a4d1529faa3b157ba35e0b4e8c573b1d",
+}
+"""The SHA-256 of public files, by their path in the cache, where it is known in advance."""
 
 
-def download(url: str, target: Path, *, progress: bool = True, pause: float = FIRST_PAUSE) -> None:
+def download(url: str, target: Path, *, known: str | None = None, progress: bool = True) -> None:
     """Fetches ``url`` into the file ``target``, which is overwritten.
 
-    A broken connection is tried again, from where it broke when the server allows, and the length
-    that the server announced is checked.
+    A failed attempt is repeated, after a pause that grows; a body that is shorter than the server
+    announced has failed, and so has one whose SHA-256 is not ``known``.
 
     Raises:
-        DownloadError: the address refuses, keeps failing, or the file cannot be written.
+        DownloadError: the address refuses, keeps failing, or keeps giving another file.
+        UnwritableError: the file cannot be written.
     """
-    failure: Exception | None = None
+    # Imported here, because listing the catalog should not wait for it.
+    import pooch  # type: ignore[import-untyped]  # ships no types
+    from requests import HTTPError, RequestException
+
+    receive = pooch.HTTPDownloader(
+        progressbar=progress and sys.stderr.isatty(),
+        timeout=TIMEOUT,
+        headers={"User-Agent": "vgib", "Accept-Encoding": "identity"},
+    )
+
+    def receive_unless_refused(address: str, file: str, fetcher: Any) -> None:
+        try:
+            receive(address, file, fetcher)
+        except HTTPError as error:
+            assert error.response is not None
+            if error.response.status_code in PASSING_STATUS:
+                raise
+            raise DownloadError(
+                f"{url} answered {error.response.status_code} {error.response.reason}; check the "
+                "name, or pass a mirror folder that has the file"
+            ) from None
+
+    pooch.get_logger().setLevel(logging.WARNING)  # else it tells every person every address
     try:
-        with target.open("wb") as file, _bar(url, progress) as advance:
-            for attempt in range(ATTEMPTS):
-                if failure is not None:
-                    logger.info("%s: %s; trying again", url, failure)
-                    time.sleep(pause * 2 ** (attempt - 1))
-                try:
-                    _receive(url, file, advance)
-                except PASSING as error:
-                    if (
-                        isinstance(error, urllib.error.HTTPError)
-                        and error.code not in PASSING_STATUS
-                    ):
-                        raise DownloadError(
-                            f"{url} answered {error.code} {error.reason}; check the name, or pass "
-                            "a mirror folder that has the file"
-                        ) from None
-                    failure = error
-                    continue
-                file.flush()
-                os.fsync(file.fileno())
-                return
+        target.unlink(missing_ok=True)
+        pooch.Pooch(
+            path=target.parent,
+            base_url="",
+            registry={target.name: known},
+            urls={target.name: url},
+            retry_if_failed=ATTEMPTS - 1,
+        ).fetch(target.name, downloader=receive_unless_refused)
     except DownloadError:
         raise
+    except (RequestException, ValueError) as error:  # the latter is of another checksum
+        raise DownloadError(
+            f"{url} could not be fetched in {ATTEMPTS} attempts (last: {error}); check the "
+            "connection and try again, or pass a mirror folder that has the file"
+        ) from error
     except OSError as error:
         raise unwritable(target, error) from error
-    raise DownloadError(
-        f"{url} could not be fetched in {ATTEMPTS} attempts (last: {failure}); check the "
-        "connection and try again, or pass a mirror folder that has the file"
-    ) from failure
 
 
-def _receive(url: str, file: BinaryIO, advance: Callable[[int, int | None], None]) -> None:
-    """One attempt: appends what is missing, or begins anew when the server sends the whole file."""
-    have = file.tell()
-    headers = {"User-Agent": "vgib", "Accept-Encoding": "identity"}
-    if have:
-        headers["Range"] = f"bytes={have}-"
-    try:
-        response = urllib.request.urlopen(
-            urllib.request.Request(url, headers=headers), timeout=TIMEOUT
-        )
-    except urllib.error.HTTPError as error:
-        error.close()
-        if error.code == 416:  # the range is beyond the end, so what we have is not this file
-            _restart(file)
-        raise
-    with response:
-        start, total = _extent(response, have)
-        if start != have:
-            _restart(file)
-        while chunk := response.read(CHUNK):
-            file.write(chunk)
-            advance(file.tell(), total)
-    if total is not None and file.tell() != total:
-        came = file.tell()
-        if came > total:
-            _restart(file)
-        raise ConnectionError(f"the connection closed after {came} of {total} bytes")
-
-
-def _extent(response: http.client.HTTPResponse, have: int) -> tuple[int, int | None]:
-    """Where the body begins in the file, and the length of the whole file where it is told."""
-    if response.status == 206:
-        unit, _, rest = (response.headers["Content-Range"] or "").partition(" ")
-        first, _, total = rest.partition("/")
-        if unit == "bytes" and first.split("-")[0] == str(have):
-            return have, int(total) if total.isdigit() else None
-        raise ConnectionError(f"the server answered with an unusable range {rest!r}")
-    length = response.headers["Content-Length"]
-    return 0, int(length) if length and length.isdigit() else None
-
-
-def _restart(file: BinaryIO) -> None:
-    file.seek(0)
-    file.truncate()
-
-
-@contextmanager
-def _bar(url: str, progress: bool) -> Iterator[Callable[[int, int | None], None]]:
-    """A progress bar on stderr, where a person can see it; gives the function that moves it."""
-    console = Console(stderr=True)
-    columns = (
-        TextColumn("{task.description}"),
-        BarColumn(),
-        DownloadColumn(),
-        TransferSpeedColumn(),
-    )
-    with Progress(*columns, console=console, disable=not (progress and console.is_terminal)) as bar:
-        task = bar.add_task(url.rpartition("/")[2], total=None)
-        yield lambda done, total: bar.update(task, completed=done, total=total)
+def sha256(path: Path) -> str:
+    """The SHA-256 of a file, in hexadecimal."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 @contextmanager
@@ -155,12 +100,6 @@ def caching(target: Path) -> Iterator[Path]:
             f"{error}, for instance another cache folder by option or by the environment variable "
             "VGIB_CACHE"
         ) from error
-
-
-def sha256(path: Path) -> str:
-    """The SHA-256 of a file, in hexadecimal."""
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def check_mirror_file(mirror: Path, name: str) -> str:
@@ -194,9 +133,9 @@ def _listed_sums(mirror: Path) -> dict[str, str]:
     return {name.strip().lstrip("*").removeprefix("./"): value.lower() for value, name in pairs}
 
 
-def remembered_hash(cache: Path, name: str) -> str | None:
-    """The SHA-256 that a file of the cache had when it was found to be right."""
-    return _hashes(cache).get(name)
+def known_hash(cache: Path, name: str) -> str | None:
+    """The SHA-256 of a file of the cache: pinned, or what it was when the file was found right."""
+    return PINNED.get(name) or _hashes(cache).get(name)
 
 
 def remember_hash(cache: Path, name: str, value: str) -> None:

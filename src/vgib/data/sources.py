@@ -1,8 +1,8 @@
 """Where the file of a dataset comes from: a mirror, the cache, or its public address.
 
-A mirror's file must agree with the mirror's ``SHA256SUMS``. The checksum of a public file cannot be
-known in advance: the file is read, compared with the published statistics, and its checksum
-remembered from then on.
+A mirror's file must agree with the mirror's ``SHA256SUMS``, and a public file with its pinned
+checksum. Where none is pinned, because a server may pack its file anew, the file is read, compared
+with the published statistics, and its checksum remembered from then on.
 """
 
 import logging
@@ -16,11 +16,12 @@ from typing import TypeAlias
 
 from vgib.data.download import (
     HASHES,
+    PINNED,
     caching,
     check_mirror_file,
     download,
+    known_hash,
     remember_hash,
-    remembered_hash,
     sha256,
 )
 from vgib.data.entries import Entry
@@ -80,9 +81,9 @@ def find_source(
 
 
 def _check_cached(found: Entry, verify: Verify, cached: Path, cache: Path) -> Source:
-    """A cached file has its remembered checksum, or reads as it should where there is none."""
+    """A cached file has the checksum that is known, or reads as it should where none is."""
     source = Source(cached, sha256(cached))
-    known = remembered_hash(cache, found.cached_file)
+    known = known_hash(cache, found.cached_file)
     if known is None:
         try:
             verify(source)
@@ -93,8 +94,8 @@ def _check_cached(found: Entry, verify: Verify, cached: Path, cache: Path) -> So
         remember_hash(cache, found.cached_file, source.sha256)
     elif known != source.sha256:
         raise DownloadError(
-            f"{cached} has SHA-256 {source.sha256}, but had {known} when it was downloaded; it is "
-            "damaged: delete it, and it is downloaded again"
+            f"{cached} has SHA-256 {source.sha256} in the place of {known}; it is damaged: delete "
+            "it, and it is downloaded again"
         )
     return source
 
@@ -106,7 +107,8 @@ def _download(found: Entry, verify: Verify, cached: Path, cache: Path, progress:
             f"{found.file}, by option or by the environment variable VGIB_MIRROR"
         )
     with caching(cached) as temporary:
-        download(found.url, temporary, progress=progress)
+        pinned = PINNED.get(found.cached_file)
+        download(found.url, temporary, known=pinned, progress=progress)
         for member, url in found.extra:
             _add_member(temporary, found.url, member, url, progress)
         source = Source(temporary, sha256(temporary))
@@ -117,7 +119,7 @@ def _download(found: Entry, verify: Verify, cached: Path, cache: Path, progress:
                 f"{found.url} gave a file that is not {found.name}: {error}. The server may have "
                 "sent an error page; try again later, or pass a mirror folder"
             ) from error
-        known = remembered_hash(cache, found.cached_file)
+        known = known_hash(cache, found.cached_file)
         if known not in (None, source.sha256):
             raise DownloadError(
                 f"{found.url} now gives a file with SHA-256 {source.sha256}, but gave {known} "

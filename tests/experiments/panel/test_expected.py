@@ -7,7 +7,7 @@ from typing import get_args
 import pytest
 from rdkit import Chem
 
-from vgib.experiments.panel.expected import Expected, Group, read_panel
+from vgib.experiments.panel.expected import Expected, PanelGroup, read_panel
 
 PAGE = Path(__file__).resolve().parents[3] / "docs" / "panel.md"
 CLASSES = [
@@ -39,7 +39,7 @@ def test_the_panel_has_the_sizes_that_were_promised() -> None:
         "d2": 17,
         "soft spot": 13,
     }
-    assert {entry.group for entry in read_panel()} == set(get_args(Group))
+    assert {entry.group for entry in read_panel()} == set(get_args(PanelGroup))
     kinds = Counter(entry.kind for entry in read_panel() if entry.group == "mutagen")
     assert kinds == dict.fromkeys(CLASSES, 2)
 

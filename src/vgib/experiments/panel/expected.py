@@ -9,7 +9,7 @@ from typing import Literal, cast
 
 from vgib.chem.pattern import matches
 
-Group = Literal["mutagen", "d2", "soft spot"]
+PanelGroup = Literal["mutagen", "d2", "soft spot"]
 
 
 @dataclass(frozen=True)
@@ -27,7 +27,7 @@ class Expected:
         source: What the entry rests on.
     """
 
-    group: Group
+    group: PanelGroup
     kind: str
     name: str
     smiles: str
@@ -52,6 +52,6 @@ def read_panel() -> tuple[Expected, ...]:
     """The sixty molecules, in the order of the file beside this module."""
     text = files("vgib.experiments.panel").joinpath("molecules.csv").read_text(encoding="utf-8")
     return tuple(
-        Expected(group=cast(Group, row.pop("group")), **row)  # the file's test checks the names
+        Expected(group=cast(PanelGroup, row.pop("group")), **row)  # the file's test checks the names
         for row in csv.DictReader(text.splitlines())
     )

@@ -30,9 +30,9 @@ from rdkit import Chem, rdBase
 
 from vgib.data import catalog
 from vgib.data.headers import structure_column
+from vgib.data.processes import LocalProcesses
 from vgib.data.records import open_table
 from vgib.stream.pipeline import Tally
-from vgib.stream.processes import LocalProcesses
 from vgib.stream.run import Reading, Writing, recognize_source
 from vgib.stream.work import Recognize
 

@@ -7,11 +7,11 @@ from typing import Any
 import pytest
 from tests.stream.conftest import SMILES
 
+from vgib.data.processes import LocalProcesses, Outcome
 from vgib.errors import InputError
 from vgib.stream.chunks import iter_chunks
 from vgib.stream.parts import Parts
 from vgib.stream.pipeline import OneProcess, Tally, WorkerError, recognize_all
-from vgib.stream.processes import LocalProcesses, Outcome
 from vgib.stream.work import Recognize, Recognized
 
 

@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 from tests.experiments.engine.test_runner import TOY, run
 
+from vgib.data.processes import LocalProcesses
 from vgib.errors import InputError
 from vgib.experiments.engine.records import Records
-from vgib.stream.processes import LocalProcesses
 from vgib.stream.ray_engine import RayEngine
 
 ray = pytest.importorskip("ray", reason="Ray is not installed; pip install 'vgib[ray]'")

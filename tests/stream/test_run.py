@@ -88,7 +88,7 @@ def test_a_killed_run_goes_on_and_ends_the_same(
         "from pathlib import Path\n"
         "from vgib.stream.work import Recognize\n"
         "from vgib.stream.run import *\n"
-        "from vgib.stream.processes import LocalProcesses\n"
+        "from vgib.data.processes import LocalProcesses\n"
         "if __name__ == '__main__':\n"
         "    source, model, folder, workers = sys.argv[1:]\n"
         f"    outs = tuple(Path(folder) / name for name in {names!r})\n"

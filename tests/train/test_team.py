@@ -9,10 +9,10 @@ import torch
 from torch import distributed
 
 from vgib.config import Architecture, Training
+from vgib.data.processes import LocalProcesses
 from vgib.data.synthetic import generate_ba2motifs
 from vgib.errors import InputError
 from vgib.nn.net import SubgraphNet, build
-from vgib.stream.processes import LocalProcesses
 from vgib.train.loop import seeded, train
 from vgib.train.team import ALONE, Group, shares
 

@@ -1,14 +1,8 @@
-"""Many SMILES or mol blocks to arrays, in this process or in several, always in order."""
+"""Many SMILES or mol blocks to arrays, with the reason for each that cannot be read."""
 
-import logging
-from collections import deque
-from collections.abc import Iterable, Iterator, Sequence
-from concurrent.futures import Future, ProcessPoolExecutor
-from concurrent.futures.process import BrokenProcessPool
-from contextlib import suppress
+from collections.abc import Sequence
 from dataclasses import dataclass
-from multiprocessing import get_context
-from typing import TypeVar, get_args
+from typing import get_args
 
 from rdkit import rdBase
 
@@ -22,9 +16,6 @@ from vgib.chem.mol import (
     smiles_of_molblock,
 )
 from vgib.errors import InputError, unknown_name
-
-logger = logging.getLogger(__name__)
-T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -94,39 +85,3 @@ def read(texts: Sequence[str], how: Reading) -> Readings:
     return Readings(
         encode(mols, how.features), smiles, kept, refused, notes, mols if how.keep_mols else []
     )
-
-
-def read_chunks(
-    chunks: Iterable[tuple[T, Sequence[str]]], how: Reading, *, workers: int = 1
-) -> Iterator[tuple[T, Readings]]:
-    """Reads chunk after chunk, each handed back with its tag; memory holds a few chunks at most.
-
-    Several workers are fresh processes, so a script that asks for them needs the usual
-    ``if __name__ == "__main__":``. Where processes cannot be started or die, the work goes on here.
-    """
-    if workers <= 1:
-        for tag, texts in chunks:
-            yield tag, read(texts, how)
-        return
-    waiting: deque[tuple[T, Sequence[str], Future[Readings] | None]] = deque()
-    with ProcessPoolExecutor(workers, mp_context=get_context("spawn")) as pool:
-        for tag, texts in chunks:
-            future = None
-            with suppress(BrokenProcessPool):
-                future = pool.submit(read, texts, how)
-            waiting.append((tag, texts, future))
-            if len(waiting) > 2 * workers:
-                yield _finished(*waiting.popleft(), how)
-        while waiting:
-            yield _finished(*waiting.popleft(), how)
-
-
-def _finished(
-    tag: T, texts: Sequence[str], future: "Future[Readings] | None", how: Reading
-) -> tuple[T, Readings]:
-    try:
-        if future is not None:
-            return tag, future.result()
-    except BrokenProcessPool:
-        logger.warning("worker processes ended early; reading on in this process")
-    return tag, read(texts, how)

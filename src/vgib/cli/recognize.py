@@ -16,7 +16,7 @@ from vgib.cli.recognize_cluster import (
 from vgib.cli.recognize_graphs import is_for_graphs, recognize_graphs
 
 if TYPE_CHECKING:
-    from vgib.stream import processes as parallel
+    from vgib.data import processes as parallel
     from vgib.stream.pipeline import Tally
 
 
@@ -189,6 +189,6 @@ def _engine(name: Engine, workers: int | None, address: str | None) -> "parallel
         return RayEngine(address, workers=workers)
     if workers is None or workers == 1:
         return None
-    from vgib.stream.processes import LocalProcesses
+    from vgib.data.processes import LocalProcesses
 
     return LocalProcesses(workers)

@@ -12,7 +12,7 @@ from vgib.cli.console import say
 from vgib.cli.options import Address, Cache, Engine, Json, Mirror
 
 if TYPE_CHECKING:
-    from vgib.stream import processes as parallel
+    from vgib.data import processes as parallel
 
 
 def run(
@@ -76,6 +76,6 @@ def _engine(name: Engine, workers: int | None, address: str | None) -> "parallel
         from vgib.stream.ray_engine import RayEngine
 
         return RayEngine(address, workers=workers)
-    from vgib.stream.processes import LocalProcesses
+    from vgib.data.processes import LocalProcesses
 
     return LocalProcesses(workers or 1)

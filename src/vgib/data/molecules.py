@@ -3,8 +3,10 @@
 import logging
 import math
 import os
+from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from importlib.resources import as_file, files
 from itertools import islice
 from pathlib import Path
@@ -14,11 +16,12 @@ import numpy as np
 import numpy.typing as npt
 import torch
 
-from vgib.chem.batch import Reading, Readings, read_chunks
+from vgib.chem.batch import Reading, Readings, read
 from vgib.chem.mol import MAX_ATOMS, Mixtures, Mol
 from vgib.chem.vocabulary import BOND, capped_codes, vocabulary
 from vgib.data.headers import Column, named_column, structure_column
 from vgib.data.packed import PackedGraphs
+from vgib.data.processes import in_order
 from vgib.data.records import MOLBLOCK, Format, Record, Source, open_table
 from vgib.errors import InputError
 
@@ -226,13 +229,18 @@ class _Plan:
 
     def run(self, records: Iterable[Record], chunk_size: int, workers: int) -> Iterator[Molecules]:
         vocabulary(self.reading.features)  # a wrong name fails here, not in another process
-        chunks = self._chunks(iter(records), chunk_size)
-        for chunk, readings in read_chunks(chunks, self.reading, workers=workers):
-            yield self._packed(chunk, readings)
+        waiting: deque[_Chunk] = deque()
 
-    def _chunks(
-        self, records: Iterator[Record], chunk_size: int
-    ) -> Iterator[tuple["_Chunk", list[str]]]:
+        def structures() -> Iterator[list[str]]:
+            """Of each chunk the structures, which alone go to another process."""
+            for chunk in self._chunks(iter(records), chunk_size):
+                waiting.append(chunk)
+                yield [record.fields[self.smiles] for record in chunk.records]
+
+        for readings in in_order(partial(read, how=self.reading), structures(), workers=workers):
+            yield self._packed(waiting.popleft(), readings)
+
+    def _chunks(self, records: Iterator[Record], chunk_size: int) -> Iterator["_Chunk"]:
         start = 0
         while batch := list(islice(records, chunk_size)):
             chunk = _Chunk([], [], [], [])
@@ -246,7 +254,7 @@ class _Plan:
                     chunk.rows.append(row)
                     chunk.labels.append(labels)
             start += len(batch)
-            yield chunk, [record.fields[self.smiles] for record in chunk.records]
+            yield chunk
 
     def _title(self, record: Record) -> str:
         shown = "name" if self.reading.is_molblock else self.smiles

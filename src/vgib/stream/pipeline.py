@@ -8,10 +8,10 @@ from typing import Any, NamedTuple
 
 import pyarrow as pa
 
+from vgib.data.processes import Engine, Outcome
 from vgib.errors import InputError, VgibError
 from vgib.stream.chunks import Chunk
 from vgib.stream.parts import Parts
-from vgib.stream.processes import Engine, Outcome
 from vgib.stream.work import Recognize, Recognized
 
 REMEMBERED = 10

@@ -5,8 +5,8 @@ from itertools import islice
 from time import monotonic, perf_counter
 from typing import Any, TypeVar
 
+from vgib.data.processes import PATIENCE, Outcome, attempt
 from vgib.errors import InputError
-from vgib.stream.processes import PATIENCE, Outcome, attempt
 from vgib.train.cluster import connected
 
 J = TypeVar("J")
@@ -16,7 +16,7 @@ R = TypeVar("R")
 class RayEngine:
     """Tasks of a Ray cluster, each on one core with one thread for its arithmetic.
 
-    It does what :class:`~vgib.stream.processes.LocalProcesses` does, with the cores of every
+    It does what :class:`~vgib.data.processes.LocalProcesses` does, with the cores of every
     machine of the cluster. A task whose worker or whole node is lost is tried again elsewhere; an
     exception in ``work`` is that job's outcome and is not tried again. Files that ``work`` reads
     must be found under the same path on every machine. Leaving the loop early cancels

@@ -14,6 +14,7 @@ import pyarrow as pa
 from vgib import __version__
 from vgib.data.files import replacing
 from vgib.data.headers import Column
+from vgib.data.processes import Engine
 from vgib.data.records import Format, Source
 from vgib.errors import InputError
 from vgib.model.card import Card
@@ -22,7 +23,6 @@ from vgib.stream.chunks import SIZE, iter_chunks
 from vgib.stream.ledger import Ledger, write_ledger
 from vgib.stream.parts import Parts
 from vgib.stream.pipeline import Sink, Tally, recognize_all
-from vgib.stream.processes import Engine
 from vgib.stream.work import Recognize, Recognized
 from vgib.stream.writers import (
     Write,

@@ -16,12 +16,12 @@ from typing import Any
 import pytest
 
 from vgib.cli.app import main
+from vgib.data.processes import Outcome
 from vgib.experiments.engine.finished import Finished
 from vgib.experiments.engine.folders import names
 from vgib.experiments.engine.recipe import recipe
 from vgib.experiments.engine.records import Record, Records
 from vgib.experiments.engine.runner import missing, run_jobs
-from vgib.stream.processes import Outcome
 
 TOY = ("dataset=TU:Toy", "folds=3", "epochs=1", "encoder=gcn,gin", "readout=sum")
 

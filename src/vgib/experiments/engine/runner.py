@@ -5,13 +5,13 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from vgib.data.processes import Engine, Outcome
 from vgib.experiments.engine.finished import Finished
 from vgib.experiments.engine.folders import run_of
 from vgib.experiments.engine.jobs import Job
 from vgib.experiments.engine.recipe import Recipe
 from vgib.experiments.engine.records import Record, Records, host
 from vgib.model.card import versions
-from vgib.stream.processes import Engine, Outcome
 
 Work = Callable[[Any], Finished]
 

@@ -1,14 +1,17 @@
 """A map over jobs: results come as they finish, and a worker that dies takes nothing with it."""
 
+import logging
 import os
 import signal
 import sys
 import threading
 import traceback
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import suppress
+from collections.abc import Callable, Generator, Iterable, Iterator
+from contextlib import closing, suppress
 from dataclasses import dataclass
+from functools import partial
+from itertools import chain
 from multiprocessing import get_context, parent_process
 from multiprocessing.connection import Connection, wait
 from multiprocessing.context import SpawnProcess
@@ -19,6 +22,8 @@ from vgib.errors import InputError
 
 J = TypeVar("J")
 R = TypeVar("R")
+
+logger = logging.getLogger(__name__)
 
 PATIENCE = 5.0
 """Seconds that a worker is given to end when it is told to, before it is killed."""
@@ -71,7 +76,9 @@ class LocalProcesses:
         self.workers = workers
         self.retries = retries
 
-    def map(self, work: Callable[[J], R], jobs: Iterable[J]) -> Iterator[Outcome[J, R]]:
+    def map(
+        self, work: Callable[[J], R], jobs: Iterable[J]
+    ) -> Generator[Outcome[J, R], None, None]:
         """One outcome for each job, in the order in which they finish.
 
         Jobs are taken as they are needed, so that there may be any number of them; a worker gets
@@ -106,6 +113,45 @@ class LocalProcesses:
         finally:
             for worker in crew:
                 worker.stop()
+
+
+def in_order(
+    work: Callable[[J], R], jobs: Iterable[J], *, workers: int
+) -> Generator[R, None, None]:
+    """The result of each job in the order of the jobs, from several processes when asked for.
+
+    Jobs are taken as they are needed, and only results that came before their turn are held. The
+    processes are fresh ones, so a script that asks for several needs the usual
+    ``if __name__ == "__main__":``. Where they cannot be started or die, the work goes on here.
+    """
+    fresh = enumerate(jobs)
+    open_jobs: dict[int, J] = {}
+    early: dict[int, R] = {}
+    turn = 0
+
+    def handed_out() -> Iterator[tuple[int, J]]:
+        for number, job in fresh:
+            open_jobs[number] = job
+            yield number, job
+
+    if workers > 1:
+        with closing(LocalProcesses(workers).map(partial(_of_pair, work), handed_out())) as found:
+            for outcome in found:
+                if outcome.error is not None:
+                    why = outcome.error.splitlines()[0]
+                    logger.warning("%s; going on in this process", why)
+                    break
+                early[outcome.job[0]] = outcome.result  # type: ignore[assignment]  # as no error
+                while turn in early:
+                    del open_jobs[turn]
+                    yield early.pop(turn)
+                    turn += 1
+    for number, job in chain(sorted(open_jobs.items()), fresh):
+        yield early.pop(number) if number in early else work(job)
+
+
+def _of_pair(work: Callable[[J], R], numbered: tuple[int, J]) -> R:
+    return work(numbered[1])
 
 
 @dataclass

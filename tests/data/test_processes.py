@@ -1,5 +1,6 @@
 """Jobs in processes: all are answered, whatever happens to the processes."""
 
+import multiprocessing
 import os
 import signal
 import subprocess
@@ -12,8 +13,8 @@ from typing import Any
 
 import pytest
 
+from vgib.data.processes import LocalProcesses, Outcome, in_order
 from vgib.errors import InputError
-from vgib.stream.processes import LocalProcesses, Outcome
 
 
 def square(job: int) -> int:
@@ -132,7 +133,7 @@ def is_alive(pid: int) -> bool:
 
 PROGRAM = """
 import sys, time, os
-from vgib.stream.processes import LocalProcesses
+from vgib.data.processes import LocalProcesses
 from tests_parallel_work import sleep_and_tell
 if __name__ == "__main__":
     for outcome in LocalProcesses(1).map(sleep_and_tell, [sys.argv[1]]):
@@ -179,3 +180,48 @@ def test_jobs_are_taken_as_they_are_needed() -> None:
             outcome = next(found)
             assert outcome.result == outcome.job**2
         assert taken <= 5 + 2  # those that are answered, and one for each worker
+
+
+# ---- in order ------------------------------------------------------------------------------------
+
+
+def late_if_even(job: int) -> int:
+    time.sleep(0.1 * (job % 2 == 0))
+    return job * job
+
+
+def die_in_a_worker(job: int) -> int:
+    if multiprocessing.parent_process() is not None:
+        os._exit(3)
+    return job * job
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_results_come_in_the_order_of_the_jobs(workers: int) -> None:
+    found = list(in_order(late_if_even, range(7), workers=workers))
+    assert found == [job * job for job in range(7)]
+
+
+def test_only_a_few_jobs_are_taken_ahead() -> None:
+    taken: list[int] = []
+
+    def jobs() -> Iterator[int]:
+        for number in range(50):
+            taken.append(number)
+            yield number
+
+    with closing(in_order(square, jobs(), workers=2)) as stream:
+        assert next(stream) == 0
+        assert len(taken) <= 6
+
+
+def test_what_no_worker_can_do_is_done_here(caplog: pytest.LogCaptureFixture) -> None:
+    assert list(in_order(die_in_a_worker, range(5), workers=2)) == [0, 1, 4, 9, 16]
+    assert "the worker ended with exit code 3; going on in this process" in caplog.text
+
+
+def test_an_error_of_the_work_is_raised_in_its_turn() -> None:
+    stream = in_order(fail_on_two, range(4), workers=2)
+    assert [next(stream), next(stream)] == [0, 1]
+    with pytest.raises(ValueError, match="two is too many"):
+        next(stream)

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from vgib.chem.blocks import blocks_of, indivisible_blocks, ring_bonds
-from vgib.chem.groups import GROUPS, Group, functional_groups, group_bonds, merge_blocks
+from vgib.chem.groups import GROUPS, FunctionalGroup, functional_groups, group_bonds, merge_blocks
 from vgib.chem.mol import MolArrays, encode, parse
 
 DRUGS = {
@@ -121,8 +121,8 @@ def test_plain_molecules_have_none(smiles: str) -> None:
 
 def test_the_groups_of_a_drug() -> None:
     assert functional_groups(DRUGS["celecoxib"]) == [
-        Group("trihalomethyl", (8, 9, 10, 11)),
-        Group("sulfonamide", (18, 19, 20, 21)),
+        FunctionalGroup("trihalomethyl", (8, 9, 10, 11)),
+        FunctionalGroup("sulfonamide", (18, 19, 20, 21)),
     ]
     named = {group.name for group in functional_groups(DRUGS["glipizide"])}
     assert named == {"amide", "sulfonamide", "urea"}
@@ -130,13 +130,13 @@ def test_the_groups_of_a_drug() -> None:
 
 def test_groups_of_one_name_that_share_atoms_are_one() -> None:
     (phosphate,) = functional_groups("COP(=O)(OC)OC")
-    assert phosphate == Group("phosphate or phosphonate", (1, 2, 3, 4, 6))
+    assert phosphate == FunctionalGroup("phosphate or phosphonate", (1, 2, 3, 4, 6))
 
 
 def test_a_ring_is_not_swallowed_by_the_group_of_its_nitrogen() -> None:
     smiles = "CC(=O)N1CCCCC1"
     (amide,) = functional_groups(smiles)
-    assert amide == Group("amide", (1, 2, 3), whole=False)
+    assert amide == FunctionalGroup("amide", (1, 2, 3), whole=False)
     blocks = indivisible_blocks(smiles)
     assert merge_blocks(blocks, [amide]).tolist() == blocks.tolist()
 
@@ -157,14 +157,18 @@ def test_a_whole_group_counts_inside_a_larger_one_that_may_be_cut() -> None:
 
 
 def test_merged_blocks_are_numbered_by_their_lowest_atom() -> None:
-    groups = [Group("a", (0, 3)), Group("b", (4, 3)), Group("c", (1, 2), whole=False)]
+    groups = [
+        FunctionalGroup("a", (0, 3)),
+        FunctionalGroup("b", (4, 3)),
+        FunctionalGroup("c", (1, 2), whole=False),
+    ]
     assert merge_blocks(np.arange(6), groups).tolist() == [0, 1, 2, 0, 0, 3]
     assert merge_blocks([], []).tolist() == []
 
 
 def test_the_given_blocks_are_left_as_they_were() -> None:
     blocks = np.arange(3)
-    merge_blocks(blocks, [Group("a", (0, 1, 2))])
+    merge_blocks(blocks, [FunctionalGroup("a", (0, 1, 2))])
     assert blocks.tolist() == [0, 1, 2]
 
 
@@ -174,7 +178,7 @@ def joined_blocks(arrays: MolArrays, extra: np.ndarray) -> list[list[int]]:
     plain = blocks_of(arrays, arrays.bonds)
     for first, last in zip(arrays.node_ptr[:-1], arrays.node_ptr[1:], strict=True):
         pairs = [
-            Group("bond", (atom - first, int(arrays.col[edge])))
+            FunctionalGroup("bond", (atom - first, int(arrays.col[edge])))
             for atom in range(first, last)
             for edge in range(arrays.indptr[atom], arrays.indptr[atom + 1])
             if extra[edge]

@@ -7,7 +7,7 @@ that share a group, and :func:`group_bonds` finds the same bonds in packed array
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -18,7 +18,7 @@ from vgib.chem.vocabulary import BOND, ELEMENT
 from vgib.select.blocktree import Graphs
 
 
-class Definition(NamedTuple):
+class GroupPattern(NamedTuple):
     """One row of the table of groups.
 
     Attributes:
@@ -33,100 +33,102 @@ class Definition(NamedTuple):
     whole: bool = True
 
 
+_Place: TypeAlias = tuple[GroupPattern, set[int]]
+
 GROUPS = (
     # nitrogen and oxygen
-    Definition("nitro", "[NX3+](=O)[O-]"),
-    Definition("nitrate ester", "[OX2][NX3+](=O)[O-]"),
-    Definition("nitramine", "[N,n]-[NX3+](=O)[O-]"),
-    Definition("nitroso", "[NX2]=[OX1]"),
-    Definition("nitrosamine", "[N,n]-[NX2]=[OX1]"),
-    Definition("nitrite ester", "[OX2]-[NX2]=[OX1]"),
-    Definition("N-oxide", "[#7+;!$([#7]=[OX1])]-[OX1-]"),
-    Definition("oxime", "[#6X3]=[NX2]-[OX2]"),
-    Definition("hydroxylamine", "[#7X3]-[OX2]"),
-    Definition("hydroxamic acid", "[CX3](=O)[NX3;!R][OX2;!R]"),
+    GroupPattern("nitro", "[NX3+](=O)[O-]"),
+    GroupPattern("nitrate ester", "[OX2][NX3+](=O)[O-]"),
+    GroupPattern("nitramine", "[N,n]-[NX3+](=O)[O-]"),
+    GroupPattern("nitroso", "[NX2]=[OX1]"),
+    GroupPattern("nitrosamine", "[N,n]-[NX2]=[OX1]"),
+    GroupPattern("nitrite ester", "[OX2]-[NX2]=[OX1]"),
+    GroupPattern("N-oxide", "[#7+;!$([#7]=[OX1])]-[OX1-]"),
+    GroupPattern("oxime", "[#6X3]=[NX2]-[OX2]"),
+    GroupPattern("hydroxylamine", "[#7X3]-[OX2]"),
+    GroupPattern("hydroxamic acid", "[CX3](=O)[NX3;!R][OX2;!R]"),
     # nitrogen and nitrogen
-    Definition("azide", "[NX2]=[NX2+]=[NX1-]"),
-    Definition("diazo", "[CX3]=[NX2+]=[NX1-]"),
-    Definition("diazonium", "[NX2+]#[NX1]"),
-    Definition("azo", "[NX2;!R]=[NX2;!R]"),
-    Definition("diazo hydroxide or ether", "[NX2;!R]=[NX2;!R]-[O]"),
-    Definition("triazene", "[NX3;!R]-[NX2;!R]=[NX2;!R]"),
-    Definition("hydrazine", "[N;X3,X4;!R]-[N;X3,X4;!R]"),
-    Definition("hydrazine", "[NX3;R]-[NX3;D1]"),
-    Definition("hydrazine", "n-[NX3;D1]"),
-    Definition("hydrazine", "[NX3;R]-[NX3;!R;!D1]", whole=False),
-    Definition("hydrazone", "[#6X3]=[NX2;!R]-[NX3;!R]"),
-    Definition("hydrazone", "[#6X3]=[NX2;!R]-[NX3;R]", whole=False),
-    Definition("azine", "[#6X3]=[NX2;!R]-[NX2;!R]=[#6X3]"),
-    Definition("hydrazide", "[CX3](=O)[NX3;!R]-[NX3;!R]"),
+    GroupPattern("azide", "[NX2]=[NX2+]=[NX1-]"),
+    GroupPattern("diazo", "[CX3]=[NX2+]=[NX1-]"),
+    GroupPattern("diazonium", "[NX2+]#[NX1]"),
+    GroupPattern("azo", "[NX2;!R]=[NX2;!R]"),
+    GroupPattern("diazo hydroxide or ether", "[NX2;!R]=[NX2;!R]-[O]"),
+    GroupPattern("triazene", "[NX3;!R]-[NX2;!R]=[NX2;!R]"),
+    GroupPattern("hydrazine", "[N;X3,X4;!R]-[N;X3,X4;!R]"),
+    GroupPattern("hydrazine", "[NX3;R]-[NX3;D1]"),
+    GroupPattern("hydrazine", "n-[NX3;D1]"),
+    GroupPattern("hydrazine", "[NX3;R]-[NX3;!R;!D1]", whole=False),
+    GroupPattern("hydrazone", "[#6X3]=[NX2;!R]-[NX3;!R]"),
+    GroupPattern("hydrazone", "[#6X3]=[NX2;!R]-[NX3;R]", whole=False),
+    GroupPattern("azine", "[#6X3]=[NX2;!R]-[NX2;!R]=[#6X3]"),
+    GroupPattern("hydrazide", "[CX3](=O)[NX3;!R]-[NX3;!R]"),
     # acids of carbon and what is made of them
-    Definition("carboxyl", "[CX3](=O)[OX2H,OX1-]"),
-    Definition("ester", "[CX3](=O)[OX2H0]"),
-    Definition("thioacid or thioester", "[CX3](=[O,S])[SX2,SX1-]"),
-    Definition("thionoester", "[CX3](=S)[OX2,OX1-]"),
-    Definition("acyl halide", "[CX3](=[O,S])[F,Cl,Br,I]"),
-    Definition("carbonate", "[OX2][CX3](=O)[OX2,OX1-]"),
-    Definition("anhydride", "[CX3](=O)[OX2][CX3]=O"),
-    Definition("amide", "[CX3](=O)-[N;!R]"),
-    Definition("amide", "[CX3](=O)[N,n;R]", whole=False),
-    Definition("thioamide", "[CX3](=S)-[N;!R]"),
-    Definition("thioamide", "[CX3](=S)[N,n;R]", whole=False),
-    Definition("imide", "[CX3](=O)[NX3;!R][CX3]=O"),
-    Definition("carbamate", "[NX3;!R][CX3](=O)[OX2,OX1-]"),
-    Definition("carbamate", "[NX3;R][CX3](=O)[OX2,OX1-]", whole=False),
-    Definition("urea", "[NX3;!R][CX3](=O)[NX3;!R]"),
-    Definition("urea", "[NX3][CX3](=O)[NX3;R]", whole=False),
-    Definition("thiourea", "[NX3;!R][CX3](=S)[NX3;!R]"),
+    GroupPattern("carboxyl", "[CX3](=O)[OX2H,OX1-]"),
+    GroupPattern("ester", "[CX3](=O)[OX2H0]"),
+    GroupPattern("thioacid or thioester", "[CX3](=[O,S])[SX2,SX1-]"),
+    GroupPattern("thionoester", "[CX3](=S)[OX2,OX1-]"),
+    GroupPattern("acyl halide", "[CX3](=[O,S])[F,Cl,Br,I]"),
+    GroupPattern("carbonate", "[OX2][CX3](=O)[OX2,OX1-]"),
+    GroupPattern("anhydride", "[CX3](=O)[OX2][CX3]=O"),
+    GroupPattern("amide", "[CX3](=O)-[N;!R]"),
+    GroupPattern("amide", "[CX3](=O)[N,n;R]", whole=False),
+    GroupPattern("thioamide", "[CX3](=S)-[N;!R]"),
+    GroupPattern("thioamide", "[CX3](=S)[N,n;R]", whole=False),
+    GroupPattern("imide", "[CX3](=O)[NX3;!R][CX3]=O"),
+    GroupPattern("carbamate", "[NX3;!R][CX3](=O)[OX2,OX1-]"),
+    GroupPattern("carbamate", "[NX3;R][CX3](=O)[OX2,OX1-]", whole=False),
+    GroupPattern("urea", "[NX3;!R][CX3](=O)[NX3;!R]"),
+    GroupPattern("urea", "[NX3][CX3](=O)[NX3;R]", whole=False),
+    GroupPattern("thiourea", "[NX3;!R][CX3](=S)[NX3;!R]"),
     # carbon and nitrogen
-    Definition("nitrile", "[CX2]#[NX1]"),
-    Definition("cyanamide", "[NX3;!R]-[CX2]#[NX1]"),
-    Definition("cyanate or thiocyanate", "[OX2,SX2]-[CX2]#[NX1]"),
-    Definition("isocyanate", "[NX2]=[CX2]=[OX1]"),
-    Definition("isothiocyanate", "[NX2]=[CX2]=[SX1]"),
-    Definition("isonitrile", "[NX2+]#[CX1-]"),
-    Definition("carbodiimide", "[NX2]=[CX2]=[NX2]"),
-    Definition("amidine", "[CX3;!R](=N)-[N;!R]"),
-    Definition("amidine", "[CX3](=N)[NX3;D1]"),
-    Definition("amidine", "[CX3;R](=N)[NX3;!D1]", whole=False),
-    Definition("amidine", "[CX3;!R](=N)[N,n;R]", whole=False),
-    Definition("guanidine", "[NX3;!R][CX3;!R](=N)[NX3;!R]"),
-    Definition("guanidine", "[NX3][CX3](=N)[NX3;R]", whole=False),
-    Definition("imidate or isothiourea", "[CX3;!R](=N)-[O,S]"),
+    GroupPattern("nitrile", "[CX2]#[NX1]"),
+    GroupPattern("cyanamide", "[NX3;!R]-[CX2]#[NX1]"),
+    GroupPattern("cyanate or thiocyanate", "[OX2,SX2]-[CX2]#[NX1]"),
+    GroupPattern("isocyanate", "[NX2]=[CX2]=[OX1]"),
+    GroupPattern("isothiocyanate", "[NX2]=[CX2]=[SX1]"),
+    GroupPattern("isonitrile", "[NX2+]#[CX1-]"),
+    GroupPattern("carbodiimide", "[NX2]=[CX2]=[NX2]"),
+    GroupPattern("amidine", "[CX3;!R](=N)-[N;!R]"),
+    GroupPattern("amidine", "[CX3](=N)[NX3;D1]"),
+    GroupPattern("amidine", "[CX3;R](=N)[NX3;!D1]", whole=False),
+    GroupPattern("amidine", "[CX3;!R](=N)[N,n;R]", whole=False),
+    GroupPattern("guanidine", "[NX3;!R][CX3;!R](=N)[NX3;!R]"),
+    GroupPattern("guanidine", "[NX3][CX3](=N)[NX3;R]", whole=False),
+    GroupPattern("imidate or isothiourea", "[CX3;!R](=N)-[O,S]"),
     # carbon alone, and its halogens
-    Definition("trihalomethyl", "[CX4]([F,Cl,Br,I])([F,Cl,Br,I])[F,Cl,Br,I]"),
-    Definition("tert-butyl", "[CX4H0]([CH3])([CH3])[CH3]"),
+    GroupPattern("trihalomethyl", "[CX4]([F,Cl,Br,I])([F,Cl,Br,I])[F,Cl,Br,I]"),
+    GroupPattern("tert-butyl", "[CX4H0]([CH3])([CH3])[CH3]"),
     # sulfur
-    Definition("sulfoxide", "[SX3;$(S(=O)),$([S+][O-])]~[OX1]"),
-    Definition("sulfonyl", "[SX4](=[OX1])=[OX1]"),
-    Definition("sulfonamide", "[SX4](=[OX1])(=[OX1,N])-[N;!R]"),
-    Definition("sulfonamide", "[SX4](=[OX1])(=[OX1])[N,n;R]", whole=False),
-    Definition("sulfinamide", "[SX3;$(S(=O)),$([S+][O-])](~[OX1])[N;!R]"),
-    Definition("sulfinic acid or ester", "[SX3](=[OX1])[OX2,OX1-]"),
-    Definition("sulfonic acid or ester", "[SX4](=[OX1])(=[OX1,N])[OX2,OX1-]"),
-    Definition("sulfate", "[OX2,OX1-][SX4](=[OX1])(=[OX1])[OX2,OX1-]"),
-    Definition("sulfonyl halide", "[SX4](=[OX1])(=[OX1])[F,Cl,Br,I]"),
-    Definition("disulfide", "[SX2;!R]-[SX2;!R]"),
+    GroupPattern("sulfoxide", "[SX3;$(S(=O)),$([S+][O-])]~[OX1]"),
+    GroupPattern("sulfonyl", "[SX4](=[OX1])=[OX1]"),
+    GroupPattern("sulfonamide", "[SX4](=[OX1])(=[OX1,N])-[N;!R]"),
+    GroupPattern("sulfonamide", "[SX4](=[OX1])(=[OX1])[N,n;R]", whole=False),
+    GroupPattern("sulfinamide", "[SX3;$(S(=O)),$([S+][O-])](~[OX1])[N;!R]"),
+    GroupPattern("sulfinic acid or ester", "[SX3](=[OX1])[OX2,OX1-]"),
+    GroupPattern("sulfonic acid or ester", "[SX4](=[OX1])(=[OX1,N])[OX2,OX1-]"),
+    GroupPattern("sulfate", "[OX2,OX1-][SX4](=[OX1])(=[OX1])[OX2,OX1-]"),
+    GroupPattern("sulfonyl halide", "[SX4](=[OX1])(=[OX1])[F,Cl,Br,I]"),
+    GroupPattern("disulfide", "[SX2;!R]-[SX2;!R]"),
     # phosphorus, boron, peroxide
-    Definition("phosphoryl", "[PX4]=[O,S]"),
-    Definition("phosphate or phosphonate", "[PX4](=[O,S])[O,S;X2,X1-]"),
-    Definition("phosphoramide", "[PX4](=[O,S,N])-[N;!R]"),
-    Definition("phosphoramide", "[PX4](=[O,S])[NX3;R]", whole=False),
-    Definition("phosphorus halide", "[P][F,Cl,Br,I]"),
-    Definition("phosphite", "[PX3][O,S;X2,X1-]"),
-    Definition("boronic acid or ester", "[BX3][OX2,OX1-]"),
-    Definition("peroxide", "[OX2;!R]-[OX2;!R]"),
+    GroupPattern("phosphoryl", "[PX4]=[O,S]"),
+    GroupPattern("phosphate or phosphonate", "[PX4](=[O,S])[O,S;X2,X1-]"),
+    GroupPattern("phosphoramide", "[PX4](=[O,S,N])-[N;!R]"),
+    GroupPattern("phosphoramide", "[PX4](=[O,S])[NX3;R]", whole=False),
+    GroupPattern("phosphorus halide", "[P][F,Cl,Br,I]"),
+    GroupPattern("phosphite", "[PX3][O,S;X2,X1-]"),
+    GroupPattern("boronic acid or ester", "[BX3][OX2,OX1-]"),
+    GroupPattern("peroxide", "[OX2;!R]-[OX2;!R]"),
     # small rings and reactive double bonds, which no cut divides anyway
-    Definition("epoxide", "C1OC1"),
-    Definition("aziridine", "C1NC1"),
-    Definition("aldehyde", "[CX3H1]=[OX1]"),
-    Definition("quinone", "O=C1[#6]~[#6]C(=O)[#6]~[#6]1"),
+    GroupPattern("epoxide", "C1OC1"),
+    GroupPattern("aziridine", "C1NC1"),
+    GroupPattern("aldehyde", "[CX3H1]=[OX1]"),
+    GroupPattern("quinone", "O=C1[#6]~[#6]C(=O)[#6]~[#6]1"),
 )
 """Every group that is known by name."""
 
 
 @dataclass(frozen=True)
-class Group:
+class FunctionalGroup:
     """A functional group of one molecule.
 
     Attributes:
@@ -140,7 +142,7 @@ class Group:
     whole: bool = True
 
 
-def functional_groups(mol_or_smiles: Mol | str) -> list[Group]:
+def functional_groups(mol_or_smiles: Mol | str) -> list[FunctionalGroup]:
     """The functional groups of a molecule, by their first atom.
 
     Groups of one name that share atoms are one, and a group inside a larger one is not told apart:
@@ -159,14 +161,16 @@ def functional_groups(mol_or_smiles: Mol | str) -> list[Group]:
     for definition, atoms in _outermost(found):
         places.setdefault((definition.name, definition.whole), []).append(atoms)
     groups = [
-        Group(name, tuple(sorted(atoms)), whole)
+        FunctionalGroup(name, tuple(sorted(atoms)), whole)
         for (name, whole), sets in places.items()
         for atoms in _united(sets)
     ]
     return sorted(groups, key=lambda group: (group.atoms, group.name))
 
 
-def _outermost(found: Sequence[tuple[Definition, set[int]]]) -> list[tuple[Definition, set[int]]]:
+def _outermost(
+    found: Sequence[tuple[GroupPattern, set[int]]],
+) -> list[tuple[GroupPattern, set[int]]]:
     """Those inside no larger one; but one that is whole stays in one that may be cut."""
     return [
         (row, atoms)
@@ -184,7 +188,7 @@ def _united(places: Iterable[set[int]]) -> list[set[int]]:
     return united
 
 
-def merge_blocks(blocks: npt.ArrayLike, groups: Iterable[Group]) -> npt.NDArray[np.int64]:
+def merge_blocks(blocks: npt.ArrayLike, groups: Iterable[FunctionalGroup]) -> npt.NDArray[np.int64]:
     """The blocks of one molecule after those that share a whole group became one.
 
     >>> import numpy as np

@@ -1,0 +1,47 @@
+"""Warnings outside the domain: each for its own reason, none for ordinary drugs."""
+
+import csv
+from importlib.resources import files
+
+import pytest
+from rdkit import Chem
+
+from vgib.chem.domain import LARGE, outside_domain
+
+
+@pytest.mark.parametrize(
+    ("smiles", "words"),
+    [
+        ("C[Hg]C", ["contains a metal (Hg)"]),
+        ("CC(=O)O[Na]", ["contains a metal (Na)"]),
+        ("C[As](C)C", ["contains As, an element"]),
+        ("O", ["contains no carbon"]),
+        ("[CH3]", ["has 1 electron that is not paired"]),
+        ("[CH2]", ["has 2 electrons that are not paired"]),
+        ("*CC", ["has an attachment point"]),
+        ("*CC*", ["has 2 attachment points"]),
+        ("NCC(=O)NCC(=O)NCC(=O)NCC(=O)O", ["is a peptide of 4"]),
+        ("C[N+](C)(C)C", ["keeps a charge (on N)"]),
+        ("CC(=O)[O-]", ["keeps a charge (on O)"]),
+        ("C" * (LARGE + 1), [f"has {LARGE + 1} heavy atoms"]),
+        ("CCO.CCC", ["consists of 2 separate components"]),
+        ("[Fe]", ["contains a metal (Fe)", "contains no carbon"]),
+    ],
+)
+def test_each_oddity_has_its_sentence(smiles: str, words: list[str]) -> None:
+    told = outside_domain(Chem.MolFromSmiles(smiles))
+    assert len(told) == len(words)
+    assert all(sentence.startswith(word) for sentence, word in zip(told, words, strict=True))
+
+
+@pytest.mark.parametrize(
+    "smiles", ["CCO", "C[N+](=O)[O-]", "[O-][n+]1ccccc1", "CN=[N+]=[N-]", "NCC(=O)NCC(=O)O"]
+)
+def test_ordinary_molecules_raise_no_warning(smiles: str) -> None:
+    assert outside_domain(smiles) == []
+
+
+def test_no_known_drug_raises_a_warning() -> None:
+    rows = files("vgib.data").joinpath("drugs.csv").read_text(encoding="utf-8").splitlines()
+    warned = {row["name"] for row in csv.DictReader(rows) if outside_domain(row["smiles"])}
+    assert warned == set()

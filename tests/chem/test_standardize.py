@@ -1,0 +1,82 @@
+"""Standard forms: what is changed, what is not, and what is said."""
+
+import csv
+from importlib.resources import files
+
+import pytest
+
+from vgib.chem.standardize import Standard, Standardized, said_once, standardize
+from vgib.errors import InputError
+
+
+@pytest.mark.parametrize(
+    ("smiles", "standard", "done"),
+    [
+        ("CCO", "CCO", ()),
+        ("[Na+].CC(=O)[O-]", "CC(=O)O", ("left out [Na+]", "removed charges")),
+        ("CC(=O)O[Na]", "CC(=O)O", ("left out [Na+]", "removed charges")),
+        ("C[NH3+].[Cl-]", "CN", ("left out [Cl-]", "removed charges")),
+        ("CCN.Cl.Cl.O", "CCN", ("left out Cl, O",)),
+        ("C[N+](C)(C)C.[Br-]", "C[N+](C)(C)C", ("left out [Br-]",)),
+        ("[NH3+]CC(=O)[O-]", "NCC(=O)O", ("removed charges",)),
+        ("C[N+](=O)[O-]", "C[N+](=O)[O-]", ()),
+        ("[2H]C([2H])([2H])O", "CO", ("dropped isotope labels",)),
+        ("[13CH3]CO", "CCO", ("dropped isotope labels",)),
+        ("CS(C)=O", "C[S+](C)[O-]", ("wrote functional groups in their usual form",)),
+        ("C[C@H](N)C(=O)O", "C[C@H](N)C(=O)O", ()),
+        ("[Na+].[Cl-]", "[Cl-]", None),
+    ],
+)
+def test_the_standard_form(smiles: str, standard: str, done: tuple[str, ...] | None) -> None:
+    found = standardize(smiles)
+    if done is None:
+        assert "." not in found.smiles
+    else:
+        assert found == Standardized(standard, done)
+
+
+def test_what_is_standard_stays_as_it_is() -> None:
+    rows = files("vgib.data").joinpath("drugs.csv").read_text(encoding="utf-8").splitlines()
+    for row in csv.DictReader(rows):
+        once = standardize(row["smiles"])
+        assert standardize(once.smiles) == Standardized(once.smiles), row["name"]
+
+
+@pytest.mark.parametrize(
+    ("smiles", "standard", "kept"),
+    [
+        ("CC[O-].[Na+]", Standard(salts=False, charges=False), "CC[O-].[Na+]"),
+        ("CC[O-]", Standard(charges=False), "CC[O-]"),
+        ("[13CH4]", Standard(isotopes=False), "[13CH4]"),
+    ],
+)
+def test_each_step_can_be_switched_off(smiles: str, standard: Standard, kept: str) -> None:
+    assert standardize(smiles, standard) == Standardized(kept)
+
+
+def test_tautomers_become_one_on_request() -> None:
+    drawn, same = ("Oc1ccccn1", "O=c1cccc[nH]1")
+    assert standardize(drawn).smiles != standardize(same).smiles
+    both = [standardize(text, Standard(tautomers=True)) for text in (drawn, same)]
+    assert both[0].smiles == both[1].smiles
+    assert sum(bool(one.done) for one in both) == 1
+
+
+def test_the_sentence_says_what_was_done() -> None:
+    assert standardize("CCO").sentence == ""
+    assert standardize("C[NH3+].[Cl-]").sentence == "Left out [Cl-]; removed charges."
+
+
+def test_many_are_said_once() -> None:
+    assert said_once([standardize("CCO")]) == said_once([]) == ""
+    assert said_once([standardize(s) for s in ("CCO", "C[O-]")]) == (
+        "Standardized 1 molecule: removed charges (1)."
+    )
+    salts = [f"CCN.{salt}" for salt in ("Cl", "Br", "I", "F", "O", "OO")]
+    assert said_once(map(standardize, salts)).endswith("and 1 other changes.")
+
+
+@pytest.mark.parametrize("smiles", ["", "c1ccc", "nonsense"])
+def test_what_cannot_be_read_is_refused(smiles: str) -> None:
+    with pytest.raises(InputError, match="is no SMILES that can be read"):
+        standardize(smiles)

@@ -1,26 +1,28 @@
-"""The network in numpy against the same network in torch."""
+"""The network against its formula, and as it is stored."""
 
 import numpy as np
 import pytest
 import torch
 
-from vgib.chem.fingerprint import DESCRIPTORS, fingerprints
+from vgib.chem.fingerprint import fingerprints
 from vgib.data.molecules import load_drugs
-from vgib.oracles.fitting import Fit, Network, export
-from vgib.oracles.perceptron import FIELDS, WIDEST, Perceptron, known_substructures, standardize
+from vgib.oracles.perceptron import WIDEST, Perceptron, known_substructures
 
 PRINTS = fingerprints(load_drugs()["smiles"].tolist()[:50])
 COLUMNS = np.unique(PRINTS.ids)[::2]
 
 
+def trained(outputs: int) -> Perceptron:
+    center, scale = PRINTS.descriptors.mean(0), PRINTS.descriptors.std(0) + 1
+    return Perceptron(COLUMNS, center, scale, hidden=16, inner=8, outputs=outputs, dropout=0.2)
+
+
 @pytest.fixture
 def network() -> Perceptron:
-    net = Network(len(COLUMNS), len(DESCRIPTORS), 2, Fit(hidden=16, inner=8))
-    scale = PRINTS.descriptors.std(0) + 1
-    return export(net, COLUMNS, PRINTS.descriptors.mean(0), scale)
+    return Perceptron.stored(trained(2).arrays())
 
 
-def test_it_gives_what_torch_gives(network: Perceptron) -> None:
+def test_it_computes_its_formula(network: Perceptron) -> None:
     weight = {
         name: torch.from_numpy(array.astype(np.float64)) for name, array in network.arrays().items()
     }
@@ -30,23 +32,15 @@ def test_it_gives_what_torch_gives(network: Perceptron) -> None:
     first = first + described.clamp(-WIDEST, WIDEST) @ weight["descriptor_weight"]
     second = torch.relu(first) @ weight["second_weight"] + weight["second_bias"]
     expected = torch.relu(second) @ weight["out_weight"] + weight["out_bias"]
-    assert network(PRINTS) == pytest.approx(expected.numpy(), abs=1e-6)
+    assert network.judge(PRINTS) == pytest.approx(expected.numpy(), abs=1e-9)
 
 
-def test_it_gives_what_the_trained_module_gives() -> None:
-    net = Network(len(COLUMNS), len(DESCRIPTORS), 1, Fit(hidden=16, inner=8)).eval()
-    with torch.no_grad():  # what is stored with half precision
+def test_storing_it_costs_the_half_precision_of_the_substructures_alone() -> None:
+    net = trained(1).eval()
+    with torch.no_grad():
         net.embedding.weight.copy_(net.embedding.weight.half().float())
-    center, scale = PRINTS.descriptors.mean(0), PRINTS.descriptors.std(0) + 1
-    rows = known_substructures(PRINTS, COLUMNS)
-    out = net.double()(
-        torch.from_numpy(rows.indices.astype(np.int64)),
-        torch.from_numpy(rows.indptr[:-1].astype(np.int64)),
-        torch.from_numpy(rows.data),
-        torch.from_numpy(standardize(PRINTS.descriptors, center, scale)),
-    )
-    expected = out.detach().numpy()
-    assert export(net, COLUMNS, center, scale)(PRINTS) == pytest.approx(expected, abs=1e-6)
+    stored = Perceptron.stored(net.arrays())
+    assert stored.judge(PRINTS) == pytest.approx(net.double().judge(PRINTS), abs=1e-9)
 
 
 def test_unknown_substructures_are_left_out() -> None:
@@ -55,5 +49,11 @@ def test_unknown_substructures_are_left_out() -> None:
 
 
 def test_its_arrays_make_it_again(network: Perceptron) -> None:
-    again = Perceptron(**{name: network.arrays()[name] for name in FIELDS})  # type: ignore[arg-type]
-    assert (again(PRINTS) == network(PRINTS)).all()
+    again = Perceptron.stored(network.arrays())
+    assert (again.judge(PRINTS) == network.judge(PRINTS)).all()
+    assert {name: array.dtype.name for name, array in network.arrays().items()} == {
+        "columns": "uint32",
+        "embedding": "float16",
+        **dict.fromkeys(("center", "scale", "descriptor_weight", "first_bias"), "float32"),
+        **dict.fromkeys(("second_weight", "second_bias", "out_weight", "out_bias"), "float32"),
+    }

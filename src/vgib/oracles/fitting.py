@@ -7,15 +7,11 @@ import numpy as np
 import numpy.typing as npt
 import torch
 from scipy.optimize import minimize  # type: ignore[import-untyped]
-from scipy.sparse import csr_matrix  # type: ignore[import-untyped]
-from torch import Tensor, nn
+from torch import Tensor
 from torch.nn import functional
 
 from vgib.chem.fingerprint import Fingerprints
-from vgib.oracles.perceptron import Perceptron, known_substructures, standardize
-
-Floats = npt.NDArray[np.float64]
-Rows = npt.NDArray[np.int64]
+from vgib.oracles.perceptron import Floats, Perceptron, Rows, known_substructures
 
 
 @dataclass(frozen=True)
@@ -47,26 +43,6 @@ class Fit:
     seed: int = 0
 
 
-class Network(nn.Module):
-    """The network in torch; the counted substructures come as the entries of sparse rows."""
-
-    def __init__(self, columns: int, descriptors: int, outputs: int, fit: Fit) -> None:
-        super().__init__()
-        self.embedding = nn.EmbeddingBag(columns, fit.hidden, mode="sum")
-        nn.init.normal_(self.embedding.weight, std=0.1)
-        self.descriptors = nn.Linear(descriptors, fit.hidden)
-        self.second = nn.Linear(fit.hidden, fit.inner)
-        self.out = nn.Linear(fit.inner, outputs)
-        self.dropout = nn.Dropout(fit.dropout)
-
-    def forward(self, column: Tensor, start: Tensor, weight: Tensor, descriptors: Tensor) -> Tensor:
-        """Outputs ``[molecules, outputs]``; row *i* has the entries from ``start[i]`` on."""
-        first = self.embedding(column, start, weight) + self.descriptors(descriptors)
-        second = self.second(self.dropout(torch.relu(first)))
-        out: Tensor = self.out(self.dropout(torch.relu(second)))
-        return out
-
-
 def fit_perceptron(
     prints: Fingerprints,
     rows: Rows,
@@ -75,7 +51,7 @@ def fit_perceptron(
     fit: Fit,
     say: Callable[[str], None],
 ) -> Perceptron:
-    """A network that tells the class and, for positives, the value.
+    """A network that tells the class and, for positives, the value, as it will be stored.
 
     Args:
         prints: the fingerprints of all molecules.
@@ -88,11 +64,19 @@ def fit_perceptron(
     center = prints.descriptors[rows].mean(0)
     scale = np.maximum(prints.descriptors[rows].std(0), 1e-3)
     sparse = known_substructures(prints, columns)
-    described = standardize(prints.descriptors, center, scale)
     random = np.random.default_rng(fit.seed)
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(fit.seed)
-        net = Network(len(columns), len(center), 1 if value is None else 2, fit)
+        net = Perceptron(
+            columns,
+            center,
+            scale,
+            hidden=fit.hidden,
+            inner=fit.inner,
+            outputs=1 if value is None else 2,
+            dropout=fit.dropout,
+        )
+        described = net.standardized(prints)
         optimizer = torch.optim.Adam(net.parameters(), lr=fit.rate)
         steps = fit.epochs * -(-len(rows) // fit.batch)
         schedule = torch.optim.lr_scheduler.OneCycleLR(
@@ -103,7 +87,7 @@ def fit_perceptron(
             order = random.permutation(rows)
             for start in range(0, len(order), fit.batch):
                 index = order[start : start + fit.batch]
-                out = net(*_batch(sparse, described, index))
+                out = net(*net.entries(sparse[index], described[index]))
                 loss = _loss(out, label[index], None if value is None else value[index], fit)
                 optimizer.zero_grad()
                 loss.backward()  # type: ignore[no-untyped-call]
@@ -111,7 +95,7 @@ def fit_perceptron(
                 schedule.step()
                 losses.append(loss.item())
             say(f"epoch {epoch + 1} of {fit.epochs}, loss {np.mean(losses):.4f}")
-    return export(net, columns, center, scale)
+    return Perceptron.stored(net.arrays())
 
 
 def frequent_substructures(prints: Fingerprints, rows: Rows, fit: Fit) -> npt.NDArray[np.uint32]:
@@ -123,41 +107,6 @@ def frequent_substructures(prints: Fingerprints, rows: Rows, fit: Fit) -> npt.ND
     )
     ids, times = ids[times >= fit.rarest], times[times >= fit.rarest]
     return np.sort(ids[np.argsort(-times, kind="stable")[: fit.columns]])
-
-
-def export(
-    net: Network,
-    columns: npt.NDArray[np.uint32],
-    center: npt.NDArray[np.float32],
-    scale: npt.NDArray[np.float32],
-) -> Perceptron:
-    """The weights of a network as arrays."""
-
-    def array(weight: Tensor) -> npt.NDArray[np.float32]:
-        return weight.detach().numpy().astype(np.float32)
-
-    return Perceptron(
-        columns=columns,
-        embedding=array(net.embedding.weight).astype(np.float16),
-        center=center.astype(np.float32),
-        scale=scale.astype(np.float32),
-        descriptor_weight=array(net.descriptors.weight.T),
-        first_bias=array(net.descriptors.bias),
-        second_weight=array(net.second.weight.T),
-        second_bias=array(net.second.bias),
-        out_weight=array(net.out.weight.T),
-        out_bias=array(net.out.bias),
-    )
-
-
-def _batch(sparse: csr_matrix, described: Floats, index: Rows) -> tuple[Tensor, ...]:
-    rows = sparse[index]
-    return (
-        torch.from_numpy(rows.indices.astype(np.int64)),
-        torch.from_numpy(rows.indptr[:-1].astype(np.int64)),
-        torch.from_numpy(rows.data.astype(np.float32)),
-        torch.from_numpy(described[index].astype(np.float32)),
-    )
 
 
 def _loss(out: Tensor, label: Floats, value: Floats | None, fit: Fit) -> Tensor:

@@ -2,12 +2,11 @@
 
 import hashlib
 import zipfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
-import numpy.typing as npt
 from scipy.special import expit, ndtri  # type: ignore[import-untyped]
 
 from vgib.chem.fingerprint import Fingerprints, fingerprints
@@ -15,10 +14,7 @@ from vgib.data.files import replacing
 from vgib.errors import FileFormatError
 from vgib.oracles.contract import Oracle, OracleCard
 from vgib.oracles.kernel import SimilarityRegression
-from vgib.oracles.perceptron import FIELDS, Perceptron
-
-Floats = npt.NDArray[np.float64]
-Arrays = Mapping[str, npt.NDArray[Any]]
+from vgib.oracles.perceptron import Arrays, Floats, Perceptron
 
 THRESHOLD = 2.0
 """The published clearance lists hold molecules from here on, log10 mL/min/g."""
@@ -73,7 +69,7 @@ class ListClearance(Learned):
 
     def __init__(self, card: OracleCard, arrays: Arrays) -> None:
         super().__init__(card, arrays)
-        self.network = _perceptron(arrays)
+        self.network = Perceptron.stored(arrays)
         self.calibration = arrays["calibration"]
         self.spread = float(arrays["spread"])
 
@@ -83,7 +79,7 @@ class ListClearance(Learned):
 
     def parts(self, prints: Fingerprints) -> tuple[Floats, Floats]:
         """The probability of membership, and the value that a member has."""
-        out = self.network(prints)
+        out = self.network.judge(prints)
         return calibrated(out[:, 0], self.calibration), member_value(out[:, 1])
 
     def membership(self, smiles: Sequence[str]) -> Floats:
@@ -115,12 +111,12 @@ class Activity(Learned):
 
     def __init__(self, card: OracleCard, arrays: Arrays) -> None:
         super().__init__(card, arrays)
-        self.network = _perceptron(arrays)
+        self.network = Perceptron.stored(arrays)
         self.calibration = arrays["calibration"]
 
     def values(self, prints: Fingerprints) -> Floats:
         """The calibrated probability."""
-        return calibrated(self.network(prints)[:, 0], self.calibration)
+        return calibrated(self.network.judge(prints)[:, 0], self.calibration)
 
 
 def expected_clearance(membership: Floats, value: Floats, spread: float) -> Floats:
@@ -161,7 +157,3 @@ def write_arrays(path: Path, arrays: Arrays) -> str:
     with replacing(path) as temporary, temporary.open("wb") as file:
         np.savez_compressed(file, allow_pickle=False, **dict(arrays))
     return hashlib.sha256(path.read_bytes()).hexdigest()
-
-
-def _perceptron(arrays: Arrays) -> Perceptron:
-    return Perceptron(**{field: arrays[field] for field in FIELDS})

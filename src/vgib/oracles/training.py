@@ -20,19 +20,18 @@ from vgib.data.splits import random_split
 from vgib.errors import FileFormatError, unknown_name
 from vgib.metrics import Estimate, bootstrap, mean_absolute_error, r_squared, roc_auc
 from vgib.oracles.contract import CHUNK, OracleCard, Quality
-from vgib.oracles.fitting import Fit, Floats, Rows, fit_calibration, fit_perceptron
+from vgib.oracles.fitting import Fit, fit_calibration, fit_perceptron
 from vgib.oracles.kernel import fit_similarity
 from vgib.oracles.learned import (
     RAREST,
     THRESHOLD,
     VALUE_UNIT,
-    Arrays,
     calibrated,
     expected_clearance,
     member_value,
     write_arrays,
 )
-from vgib.oracles.perceptron import Perceptron
+from vgib.oracles.perceptron import Arrays, Floats, Perceptron, Rows
 from vgib.oracles.registry import LEARNED
 
 if TYPE_CHECKING:
@@ -447,7 +446,7 @@ def _outputs(network: Perceptron, prints: Fingerprints) -> Floats:
     rows = np.arange(len(prints))
     step = 8 * CHUNK
     return np.concatenate(
-        [network(taken(prints, rows[i : i + step])) for i in range(0, len(rows), step)]
+        [network.judge(taken(prints, rows[i : i + step])) for i in range(0, len(rows), step)]
     )
 
 

@@ -59,8 +59,8 @@ class PackedGraphs:
         col: ``int32 [edges]``; the sender, numbered within its graph, ascending in each row.
         y: One class (``int64``) or one or several values (``float``) for each graph.
         ids: A name or SMILES for each graph.
-        node_truth: ``bool [nodes]``, the known explanation.
-        edge_truth: ``bool [edges]``, likewise.
+        node_truth: ``bool [nodes]``, whether a node belongs to the known explanation.
+        edge_truth: ``bool [edges]``, whether an edge does.
         edge_attr: ``[edges]`` or ``[edges, channels]``.
         cardinalities: How many codes each integer column has; ``None`` for float features.
     """

@@ -56,8 +56,8 @@ class Explainer:
 
     Args:
         seed: Of everything random; the same seed, the same scores.
-        task: See :class:`vgib.explain.frozen.Frozen`.
-        returns: Likewise.
+        task: What the model predicts; see :class:`vgib.explain.frozen.Frozen`.
+        returns: What the outputs of a classifier are: logits, probabilities or their logarithm.
     """
 
     removal: Removal = "none"

@@ -96,8 +96,8 @@ def fidelity(
         definition: See above; ``accuracy`` for a classifier with labels, ``agreement`` without,
             ``change`` for values, when ``None``.
         y: Labels, where the graphs carry none.
-        task: See :class:`vgib.explain.frozen.Frozen`.
-        returns: Likewise.
+        task: What the model predicts; see :class:`vgib.explain.frozen.Frozen`.
+        returns: What the outputs of a classifier are: logits, probabilities or their logarithm.
         seed: Of the random control.
 
     Returns:
@@ -135,18 +135,14 @@ def fidelity_of(
     task: ModelTask | None = None,
     returns: Returns = "raw",
 ) -> list[Fidelity]:
-    """Fidelity+ and Fidelity- of subgraphs however they were chosen; see :func:`fidelity`.
+    """Fidelity+ and Fidelity- of subgraphs however they were chosen.
+
+    The arguments that are not named here are those of :func:`fidelity`.
 
     Args:
-        model: See :func:`fidelity`, as for all not named here.
-        graphs: Likewise.
         masks: ``bool [choices, nodes]``, each choice with a subgraph of every graph.
-        controls: Random subgraphs of the same sizes, likewise.
+        controls: ``bool [choices, nodes]``, random subgraphs of the same sizes.
         shares: What each choice is called; the mean share of its nodes when ``None``.
-        definition: Likewise.
-        y: Likewise.
-        task: Likewise.
-        returns: Likewise.
     """
     data, labels = _with_labels(graphs, y)
     judge = _Judge(model, data, labels, definition, task, returns)
@@ -195,20 +191,13 @@ def robust_fidelity(
     where :math:`E_\alpha` takes each node with probability :math:`\alpha` and d is the difference
     of the ``definition``. Zheng et al., "Towards Robust Fidelity for Evaluating Explainability of
     Graph Neural Networks", ICLR 2024, arXiv:2310.01820, who remove edges; we remove nodes, as
-    everywhere here. At probabilities of 1 it is :func:`fidelity`.
+    everywhere here. At probabilities of 1 it is :func:`fidelity`, whose arguments are those that
+    are not named here.
 
     Args:
-        model: See :func:`fidelity`, as for all not named here.
-        graphs: Likewise.
-        scores: Likewise.
-        keep_ratios: Likewise.
-        definition: Likewise.
-        y: Likewise.
         remove_explanation: :math:`\alpha_1`, how probably a node of the explanation goes.
         remove_rest: :math:`\alpha_2`, how probably another node goes.
         samples: Draws to average over.
-        task: Likewise.
-        returns: Likewise.
         seed: Of the draws and of the control.
     """
     data, labels = _with_labels(graphs, y)
@@ -249,7 +238,7 @@ class Parts:
     Attributes:
         whole: ``[graphs, outputs]``.
         alone: Of the explanations, ``[shares, graphs, outputs]``.
-        without: Of the rest, likewise; NaN where nothing is left.
+        without: Of the rest, ``[shares, graphs, outputs]``; NaN where nothing is left.
     """
 
     whole: Tensor
@@ -267,11 +256,9 @@ def part_outputs(
 ) -> Parts:
     """The outputs behind every definition of fidelity, graph by graph, in one pass.
 
+    The arguments that are not named here are those of :func:`fidelity`.
+
     Args:
-        model: See :func:`fidelity`, as for all not named here.
-        graphs: Likewise.
-        scores: Likewise.
-        keep_ratios: Likewise.
         induced: Makes the subgraphs on a node mask, where features are to follow the cut.
     """
     judge = _Judge(model, graphs, None, None, None, "raw")

@@ -34,7 +34,7 @@ class Alone:
         return values
 
     def average(self, tensors: Sequence[Tensor], weight: int) -> None:
-        """Likewise for tensors, in place."""
+        """Puts into each tensor its mean over the team, weighted by so many graphs."""
 
 
 ALONE = Alone()

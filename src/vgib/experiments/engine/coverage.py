@@ -15,7 +15,7 @@ def coverage(results: Path) -> dict[str, dict[str, Any]]:
 
 
 def of_recipe(made: Recipe, records: Records) -> dict[str, Any]:
-    """Likewise, for one recipe; a record of other settings does not count."""
+    """The jobs and cells of one recipe; a record of other settings does not count."""
     done = records.by_key().keys()
     cells: dict[str, list[bool]] = {}
     for job in made.jobs():

@@ -99,7 +99,7 @@ def best_matching(graphs: PackedGraphs, alternatives: list[list[list[int]]], sco
 
 
 def compare(job: GroundTruthJob, known: Known, folder: Path) -> Finished:
-    """Likewise, on graphs that are at hand; trained networks are kept in the folder."""
+    """Runs a job on graphs that are at hand; trained networks are kept in the folder."""
     started = perf_counter()
     graphs = known.graphs
     split = random_split(len(graphs), FRACTIONS, seed=job.seed)

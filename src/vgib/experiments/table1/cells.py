@@ -105,7 +105,7 @@ class DivergenceCell:
         return resampled_interval(groups, gap_share)
 
     def gap_closed_among(self, other: "DivergenceCell", part: str) -> Difference:
-        """Likewise, among the parts within one atom of the asked size, whatever size was taken.
+        """The gap closed among the parts within one atom of the asked size, whatever was taken.
 
         A guided choice may take one atom more than was asked for; :meth:`gap_closed` then compares
         it with larger parts. ``other`` is a method that takes the nearest size, on the same
@@ -123,7 +123,7 @@ class DivergenceCell:
         return resampled_interval(groups, gap_share)
 
     def gap_closed_at_own_size(self, part: str) -> Difference | None:
-        """Likewise, among the parts of exactly as many atoms as were taken; None in old records.
+        """The gap closed among parts of exactly as many atoms as were taken; None in old records.
 
         :meth:`gap_closed` allows the best part one atom more than the method took, which is up to
         two more than a guided choice was offered: no choice then closes the whole gap.
@@ -145,7 +145,7 @@ class DivergenceCell:
         return [float(value) for value in np.mean(table, axis=0)]
 
     def grown_curve(self, name: str) -> list[float]:
-        """Likewise, of parts that are grown at random and cut rings."""
+        """A number of the curve of parts that are grown at random and cut rings, over seeds."""
         table = [[point[name] for point in result["random_connected"]] for result in self.results]
         return [float(value) for value in np.mean(table, axis=0)]
 

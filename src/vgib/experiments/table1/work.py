@@ -45,7 +45,7 @@ def run(
 
 
 def run_on(job: InterpretationJob, parts: Parts) -> Finished:
-    """Likewise, on molecules that are at hand."""
+    """Runs a job on molecules that are at hand."""
     parts = with_labeled_fragments(job, parts)
     clock = Clock()
     model = fitted(job, parts)
@@ -146,7 +146,7 @@ class Found:
         }
 
     def with_each(self) -> dict[str, Any]:
-        """Likewise, with the numbers of each molecule, which intervals are made of."""
+        """Means, spreads and counts, and the numbers of each molecule, for the intervals."""
         found = self.told() | each(self.own.divergence, self.near.random, self.near.best)
         return found | {
             "each_same_random": thousandths(self.same.random),

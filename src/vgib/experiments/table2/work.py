@@ -61,7 +61,7 @@ def run(
 
 
 def run_on(job: DynamicsJob, parts: Parts) -> Finished:
-    """Likewise, on molecules that are at hand; only training is timed, not reading."""
+    """Runs a job on molecules that are at hand; only training is timed, not reading."""
     parts = with_labeled_fragments(job, parts)
     trace, clock = Trace(job.every), Clock()
     model = fitted(job, parts, on_step=trace)

@@ -64,7 +64,7 @@ def _setting(
 
 
 def explain_molecules(job: ExplanationJob, setting: Setting, folder: Path) -> Finished:
-    """Likewise, on molecules that are at hand; trained networks are kept in the folder."""
+    """Runs a job on molecules that are at hand; trained networks are kept in the folder."""
     started = perf_counter()
     graphs, split = setting.graphs, setting.split
     model = backbone(graphs, split, job.network, training_of(job), folder)
@@ -172,7 +172,7 @@ class Answers:
         }
 
     def to_json(self) -> dict[str, Any]:
-        """Likewise, by the other definitions too, and graph by graph as packed bits."""
+        """The fidelities by every definition, and graph by graph as packed bits."""
         return {
             "accuracy": float(self.whole.double().mean()),
             **self.means(),

@@ -19,7 +19,7 @@ export function setUpTheme() {
   try {
     stored = localStorage.getItem("theme");
   } catch {
-    // Likewise.
+    // A browser that keeps nothing has no theme to restore.
   }
   apply(THEMES.includes(stored) ? stored : "auto");
   button?.addEventListener("click", () => apply(THEMES[(THEMES.indexOf(document.documentElement.dataset.theme) + 1) % THEMES.length]));

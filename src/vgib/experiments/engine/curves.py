@@ -15,7 +15,7 @@ COLORS = {
     "gsat": "#5aa469",
     "vgib-paper": "#e39a3b",
     "vgib-reference": "#b5543c",
-    "vgib-recommended": "#7b2d8b",
+    "vgib-paper-guided": "#7b2d8b",
 }
 """One color for a method in every figure."""
 

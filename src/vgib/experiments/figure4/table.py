@@ -22,10 +22,8 @@ STYLE = {
     "gib": ("#6c757d", "--"),
     "gsat": ("#90be6d", "--"),
     "vgib-paper": ("#e39a3b", "-"),
-    "vgib": ("#7b2d8b", "-"),
-    "vgib-warmed": ("#7b2d8b", "-."),
-    "vgib-refined": ("#7b2d8b", "--"),
-    "vgib-each": ("#7b2d8b", ":"),
+    "fidelity-gate": ("#7b2d8b", "-"),
+    "fidelity-each": ("#7b2d8b", ":"),
 }
 
 
@@ -70,7 +68,7 @@ def figure(found: Sequence[FidelityCell]) -> str:
                 if cell.place == (target, gnn) and cell.records:
                     color, dash = STYLE.get(cell.method, ("#444444", "-"))
                     values = [cell.fidelity(side, at) for at in range(len(cell.ratios))]
-                    width = 2.2 if cell.method == "vgib" else 1.1
+                    width = 2.2 if cell.method == "fidelity-gate" else 1.1
                     (lines[cell.method],) = panel.plot(
                         cell.ratios, values, color=color, ls=dash, lw=width, label=cell.method
                     )

@@ -19,7 +19,7 @@ PUBLISHED = {
     "gib": "gib",
     "vgib-paper": "vgib",
     "vgib-reference": "vgib",
-    "vgib-recommended": "vgib",
+    "vgib-paper-guided": "vgib",
 }
 """The row of the paper that stands beside ours."""
 

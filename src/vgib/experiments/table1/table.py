@@ -21,15 +21,10 @@ NEAREST = "vgib-paper"
 def draw(made: Recipe, records: Records) -> Drawn:
     """Table 1 with its figures."""
     found = cells(made, records)
-    # Changes of one method, which is their control, are too many and too alike for a picture.
-    figures = (
-        {}
-        if made.control
-        else {
-            f"{made.name}_size.svg": curves.size_curves(found),
-            f"{made.name}_gap.svg": curves.gap_bars(found),
-        }
-    )
+    figures = {
+        f"{made.name}_size.svg": curves.size_curves(found),
+        f"{made.name}_gap.svg": curves.gap_bars(found),
+    }
     return Drawn(tables(found), long_table(found), summary(found), with_content(figures))
 
 
@@ -37,14 +32,13 @@ def tables(found: Sequence[DivergenceCell]) -> list[TextTable]:
     """The share of the gap that is closed, then everything, for each version and property."""
     places = list(dict.fromkeys((cell.version, cell.target) for cell in found))
     drawn = []
-    if len({name for _, name in places}) > 1:
-        for version in dict.fromkeys(version for version, _ in places):
-            own = [cell for cell in found if cell.version == version]
-            drawn += [
-                divergence_table(own, version),
-                gap_table(own, version, "half", "at half size"),
-                gap_table(own, version, "over_sizes", "on average over sizes 0.2 to 0.9"),
-            ]
+    for version in dict.fromkeys(version for version, _ in places):
+        own = [cell for cell in found if cell.version == version]
+        drawn += [
+            divergence_table(own, version),
+            gap_table(own, version, "half", "at half size"),
+            gap_table(own, version, "over_sizes", "on average over sizes 0.2 to 0.9"),
+        ]
     for place in places:
         own = [cell for cell in found if (cell.version, cell.target) == place]
         drawn += [paper_rule_table(own), ring_table(own)]

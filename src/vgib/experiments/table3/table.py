@@ -26,7 +26,7 @@ PARTS = {"plus": "without", "minus": "alone"}
 
 MIDDLE = 0.5
 PUBLISHED = {"vgib-paper": "vgib"}
-"""Rows whose name differs from the paper's. Its VGIB is the published form; ours has no number."""
+"""The rows whose name differs from the paper's."""
 
 
 @dataclass(frozen=True)
@@ -73,8 +73,6 @@ class FidelityCell:
     def published(self, side: Side) -> float | None:
         """The paper's number, which it gives for one network only."""
         table = paper.numbers("table3").get(PUBLISHED.get(self.method, self.method), {})
-        if self.method == "vgib":
-            return None
         found = table.get(f"fidelity_{side}", {}).get(self.target)
         return None if found is None else float(found)
 
@@ -182,15 +180,13 @@ def draw(made: Recipe, records: Records) -> Drawn:
 def tables(found: Sequence[FidelityCell], ours: str) -> list[TextTable]:
     """The comparison, both halves of Table 3 for each network, and what else was measured."""
     gnns = list(dict.fromkeys(cell.gnn for cell in found))
-    # Our row, and the same with more work for each graph, where there is one.
-    rows = [name for name in (ours, f"{ours}-refined") if any(c.method == name for c in found)]
-    compared = {name: comparisons(found, name) for name in rows}
+    compared = comparisons(found, ours)
     return [
-        *(comparison_table(compared[name], name) for name in rows),
+        comparison_table(compared, ours),
         *(fidelity_table(found, gnn, side) for gnn in gnns for side in SIDES),
         *(other_judges_table(found, gnn) for gnn in gnns),
         network_table(found),
-        *(losses_table(compared[name], name) for name in rows),
+        losses_table(compared, ours),
     ]
 
 

@@ -32,12 +32,6 @@ class ClassificationJob(Job):
     batch_size: int = Field(128, ge=1, description="Graphs in one step.")
     lr: float = Field(0.01, gt=0, description="Learning rate of Adam.")
     halve_at: int = Field(50, ge=1, description="Halve the rate every so many epochs.")
-    average: float | None = Field(
-        None, gt=0, lt=1, description="Decay of the running mean of the weights; None: no mean."
-    )
-    nested: bool = Field(
-        False, description="Judge on a training fold; the test fold is seen by nobody."
-    )
     seed: int = Field(0, ge=0, description="Seed of weights, order, noise and dropout.")
 
 

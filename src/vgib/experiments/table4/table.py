@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from math import nan
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 
@@ -27,8 +27,8 @@ from vgib.experiments.table4.job import ClassificationJob
 Place = tuple[str, str, str]
 """Dataset, readout, encoder: where bottlenecks are compared."""
 
-Part = Literal["val", "test"]
-"""The folds that are looked at."""
+PUBLISHED = {"vgib-paper": "vgib"}
+"""The rows whose name differs from the paper's."""
 
 Results = dict[int, dict[str, Any]]
 """What the folds of a cell gave, by their numbers."""
@@ -129,7 +129,7 @@ def _cell(
         results=results,
         seconds=tuple(record["seconds"]["cpu"] for record in recorded.values()),
         difference=None if recorded is control else paired(results, against),
-        published=paper.value(numbers, readout, encoder, name, dataset),
+        published=paper.value(numbers, readout, encoder, PUBLISHED.get(name, name), dataset),
     )
 
 
@@ -169,10 +169,10 @@ def predicting_from(view: str) -> Callable[[Results], Results]:
     return read
 
 
-def graphs_ratio(results: Iterable[dict[str, Any]], part: Part = "test") -> float:
-    """Test (or validation) graphs for each training graph, over folds."""
+def graphs_ratio(results: Iterable[dict[str, Any]]) -> float:
+    """Test graphs for each training graph, over folds."""
     found = list(results)
-    tests = sum(int(result[f"{part}_graphs"]) for result in found)
+    tests = sum(int(result["test_graphs"]) for result in found)
     return tests / sum(int(result["train_graphs"]) for result in found)
 
 
@@ -243,9 +243,7 @@ def summaries(found: Sequence[AccuracyCell], control: str) -> list[Summary]:
     return result
 
 
-def mean_gain(
-    trainings: Iterable[tuple[Place, int, float, dict[str, Any]]], part: Part = "test"
-) -> Difference:
+def mean_gain(trainings: Iterable[tuple[Place, int, float, dict[str, Any]]]) -> Difference:
     """The mean gain over trainings: place, fold, accuracy, the control's result there.
 
     Places of a dataset share their folds and are averaged fold by fold; datasets have nothing in
@@ -255,14 +253,14 @@ def mean_gain(
     controls: dict[str, list[dict[str, Any]]] = {}
     for (dataset, _, _), fold, accuracy, control in trainings:
         by_fold = gains.setdefault(dataset, {})
-        by_fold.setdefault(fold, []).append(accuracy - control[f"{part}_accuracy"])
+        by_fold.setdefault(fold, []).append(accuracy - control["test_accuracy"])
         controls.setdefault(dataset, []).append(control)
     count = sum(map(len, controls.values()))
     return combined_interval(
         [
             Folds(
                 [np.mean(fold) for fold in by_fold.values()],
-                graphs_ratio(controls[dataset], part),
+                graphs_ratio(controls[dataset]),
                 len(controls[dataset]) / count,
             )
             for dataset, by_fold in gains.items()
@@ -427,74 +425,6 @@ def view_gains_table(found: Sequence[AccuracyCell], control: str) -> TextTable:
     ]
     headers = ("bottleneck", "predicts from", "cells", "gain", "better / tie / worse", "kept")
     return TextTable(f"The gain over {control} by what is pooled at test time", headers, rows)
-
-
-def unseen_table(found: Sequence[AccuracyCell], control: str, judges: Sequence[int]) -> TextTable:
-    """The gains without the folds that judged when a setting was chosen."""
-
-    def unseen(results: Results) -> Results:
-        return {fold: result for fold, result in results.items() if fold not in judges}
-
-    rest = [
-        replace(cell, folds=cell.folds - len(judges)) for cell in seen_as(found, control, unseen)
-    ]
-    rows: list[tuple[str, ...]] = [
-        (one.bottleneck, str(one.places), str(one.gain), one.verdicts)
-        for one in summaries(rest, control)
-        if one.gain is not None
-    ]
-    title = f"The gain over {control} without folds {', '.join(map(str, judges))}"
-    return TextTable(title, ("bottleneck", "cells", "gain", "better / tie / worse"), rows)
-
-
-def views_table(
-    found: Sequence[AccuracyCell],
-    control: str,
-    part: Part,
-    by: Literal["dataset", "encoder"] = "dataset",
-) -> TextTable:
-    """What each bottleneck reaches by what it predicts from, on the folds that judge or validate.
-
-    A mean over all places and folds that every row has, so that rows can be compared, and the mean
-    of each dataset (or encoder) where there are several; a bottleneck without any record has no
-    row.
-    """
-    names = list(dict.fromkeys(cell.bottleneck for cell in found if cell.results))
-    by_name = {
-        name: {
-            (c.place, fold): c.results[fold]
-            for c in found
-            if c.bottleneck == name
-            for fold in c.results
-        }
-        for name in names
-    }
-    shared = sorted(set.intersection(*map(set, by_name.values()))) if by_name else []
-    group_of = np.array([place[0 if by == "dataset" else 2] for place, _ in shared])
-    groups = list(dict.fromkeys(group_of.tolist()))
-    apart = groups if len(groups) > 1 else []
-    usual = [by_name[control][where] for where in shared] if control in by_name else []
-    rows: list[tuple[str, ...]] = []
-    for name in names:
-        results = [by_name[name][where] for where in shared]
-        views = {
-            view: [result["views"].get(view) for result in results]
-            for view in (results[0]["views"] if results else {})
-        }
-        for view, judged in (views or {"": results}).items():
-            if judged and all(judged):
-                accuracy = np.array([each[f"{part}_accuracy"] for each in judged])
-                means = [accuracy[group_of == group].mean() for group in apart]
-                kept = np.mean([each[f"{part}_kept_share"] for each in judged])
-                numbers = [f"{mean:.3f}" for mean in (*means, accuracy.mean())]
-                gain = ""
-                if usual and name != control:
-                    folds = zip(*zip(*shared, strict=True), accuracy, usual, strict=True)
-                    gain = str(mean_gain(folds, part))
-                rows.append((name, view, *numbers, gain, f"{kept:.2f}"))
-    title = f"Accuracy and kept share, mean over {len(shared)} trainings"
-    headers = ("bottleneck", "predicts from", *apart, "accuracy", f"less {control}", "kept")
-    return TextTable(title, headers, rows)
 
 
 def hours_table(found: Sequence[AccuracyCell]) -> TextTable:

@@ -7,7 +7,6 @@ from math import inf
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import torch
 from torch import Tensor
 
@@ -79,18 +78,9 @@ def run_fold(job: ClassificationJob, graphs: PackedGraphs, clock: Clock | None =
 
 
 def fold_of(graphs: PackedGraphs, job: ClassificationJob) -> Split:
-    """Who trains, validates and tests in this job.
-
-    Nested, one of the training folds takes the place of the test fold, which nobody sees: what is
-    chosen by such jobs is chosen neither on test folds nor on those that chose the epoch.
-    """
+    """Who trains, validates and tests in this job."""
     assert graphs.y is not None
-    splits = list(stratified_folds(graphs.y.numpy(), job.folds, seed=job.fold_seed))
-    split = splits[job.fold]
-    if not job.nested:
-        return split
-    judge = splits[job.fold - 2].test
-    return Split(np.setdiff1d(split.train, judge), split.val, judge)
+    return list(stratified_folds(graphs.y.numpy(), job.folds, seed=job.fold_seed))[job.fold]
 
 
 def network(job: ClassificationJob, graphs: PackedGraphs, classes: int) -> SubgraphNet:
@@ -122,7 +112,6 @@ def training(job: ClassificationJob) -> Training:
         batch_size=job.batch_size,
         lr=job.lr,
         halve_at=job.halve_at,
-        average=job.average,
         seed=job.seed + job.fold,
     )
     return found

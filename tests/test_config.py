@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from vgib.config import PRESETS, Architecture, Preset, Settings, Training, preset
+from vgib.config import PRESETS, Architecture, Preset, Settings, Training, assignments, preset
 from vgib.errors import InputError, UnknownNameError
 from vgib.nn.bottleneck import bottlenecks
 from vgib.nn.vgib import VGIB
@@ -120,3 +120,15 @@ def test_an_unknown_preset_is_answered_with_the_nearest_name() -> None:
 def test_a_preset_refuses_unknown_parts() -> None:
     with pytest.raises(UnknownNameError, match="did you mean 'training'"):
         Preset.of(summary="One.", trainning={})
+
+
+def test_assignments_are_read_as_toml_or_text() -> None:
+    assert assignments(["a=1", "b=x,2.5", "c=true"]) == {"a": 1, "b": ["x", 2.5], "c": True}
+    assert assignments(["a=True", "b=null", "c=[0.1, 0.5]"]) == {
+        "a": True,
+        "b": None,
+        "c": [0.1, 0.5],
+    }
+    for wrong in ("a", "=1", "a="):
+        with pytest.raises(InputError, match="expected key=value"):
+            assignments([wrong])

@@ -1,6 +1,7 @@
 """Every setting in one place, each with a sentence that is true, and the presets of the method."""
 
-from collections.abc import Callable
+import tomllib
+from collections.abc import Callable, Iterable
 from inspect import Parameter, signature
 from typing import Any, Literal
 
@@ -50,6 +51,32 @@ def checked_options(call: Callable[..., Any], options: dict[str, Any]) -> dict[s
         return dict(create_model("Options", __config__=strict, **types)(**options))
     except ValidationError as error:
         raise _wrong_value(error) from None
+
+
+def assignments(items: Iterable[str]) -> dict[str, Any]:
+    """Settings as they are typed: numbers, ``true`` and ``false``, else text; commas make a list.
+
+    >>> assignments(["lr=1e-2", "encoder=gcn", "dataset=MUTAG,DD", "cosine=True"])
+    {'lr': 0.01, 'encoder': 'gcn', 'dataset': ['MUTAG', 'DD'], 'cosine': True}
+    """
+    found: dict[str, Any] = {}
+    for item in items:
+        name, equals, text = item.partition("=")
+        if not equals or not name or not text:
+            raise InputError(f"expected key=value, such as epochs=5; got {item!r}")
+        found[name] = _typed(text)
+    return found
+
+
+def _typed(text: str) -> Any:
+    """A value as TOML has it, or as Python writes it; what is neither is text."""
+    known = {"True": True, "False": False, "None": None, "null": None}
+    if text in known:
+        return known[text]
+    try:
+        return tomllib.loads(f"x = {text}")["x"]
+    except tomllib.TOMLDecodeError:
+        return [_typed(part) for part in text.split(",")] if "," in text else text
 
 
 class Training(Settings):

@@ -19,7 +19,6 @@ from vgib.cli.options import (
     Preset,
     Settings,
     Target,
-    set_options,
 )
 
 
@@ -41,6 +40,7 @@ def evaluate(
     as_json: Json = False,
 ) -> None:
     """Judge a trained model on labeled graphs, or a method by k-fold cross-validation."""
+    from vgib.config import assignments
     from vgib.data.loading import load_graphs
     from vgib.experiments.engine.folds import summarize
     from vgib.model.kfold import cross_validate
@@ -49,7 +49,7 @@ def evaluate(
     if model is not None:
         judged = SubgraphRecognizer.load(model)
     else:
-        options = {"seed": seed, **set_options(settings or [])}
+        options = {"seed": seed, **assignments(settings or [])}
         judged = SubgraphRecognizer(encoder, bottleneck, preset=preset, **options)
     graphs = load_graphs(
         source,

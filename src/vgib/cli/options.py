@@ -1,9 +1,8 @@
 """Options and arguments that several verbs share."""
 
-import json
 import sys
 from pathlib import Path
-from typing import Annotated, Any, BinaryIO, Literal
+from typing import Annotated, BinaryIO, Literal
 
 import typer
 
@@ -69,17 +68,3 @@ def _is_there(path: Path) -> bool:
         return path.exists()
     except OSError:  # a long SMILES is too long for a file name
         return False
-
-
-def set_options(settings: list[str]) -> dict[str, Any]:
-    """``["epochs=5", "readout=mean"]`` to ``{"epochs": 5, "readout": "mean"}``."""
-    found = {}
-    for item in settings:
-        key, equals, value = item.partition("=")
-        if not equals:
-            raise typer.BadParameter(f"--set wants KEY=VALUE, such as epochs=50; got {item!r}")
-        try:
-            found[key] = json.loads(value.lower() if value in ("True", "False") else value)
-        except json.JSONDecodeError:
-            found[key] = value
-    return found

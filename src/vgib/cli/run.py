@@ -38,8 +38,9 @@ def run(
     as_json: Json = False,
 ) -> None:
     """Run the jobs of an experiment that have no record yet; stop and go on as you like."""
+    from vgib.config import assignments
     from vgib.experiments.engine.live import Board, counts, shown
-    from vgib.experiments.engine.recipe import assignments, recipe
+    from vgib.experiments.engine.recipe import recipe
     from vgib.experiments.engine.records import Records
 
     made = recipe(name)

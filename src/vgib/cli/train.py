@@ -21,7 +21,6 @@ from vgib.cli.options import (
     Preset,
     Settings,
     Target,
-    set_options,
 )
 
 
@@ -55,6 +54,7 @@ def train(
     as_json: Json = False,
 ) -> None:
     """Train a model, judge it on held-out graphs, and save it with its card."""
+    from vgib.config import assignments
     from vgib.data.files import ensure_writable
     from vgib.data.loading import load_graphs, split_graphs
     from vgib.data.molecules import Molecules
@@ -66,7 +66,7 @@ def train(
         preset=preset,
         features=features,
         device=device,
-        **{"seed": seed, **set_options(settings or [])},
+        **{"seed": seed, **assignments(settings or [])},
     )
     ensure_writable(out)
     loaded = load_graphs(

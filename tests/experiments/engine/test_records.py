@@ -92,3 +92,16 @@ def test_the_host_is_a_kind_of_machine_without_a_name() -> None:
     found = host()
     assert found["cpu"] and found["cores"] >= 1
     assert platform.node() not in json.dumps(found)
+
+
+def test_a_record_from_before_still_loads(tmp_path: Path) -> None:
+    """Of a row that is called otherwise today, with settings that are gone, without a hash."""
+    line = (
+        '{"host": {"cores": 2}, "job": {"average": null, "bottleneck": "vgib-recommended", '
+        '"dataset": "MUTAG", "encoder": "gcn", "fold": 0, "module": "vgib", "nested": false, '
+        '"readout": "sum"}, "key": "MUTAG/sum/gcn/vgib-recommended/0-a6d3a1cd5b1b", '
+        '"result": {"test_accuracy": 0.7368}, "seconds": {"cpu": 1.3}, "versions": {}}\n'
+    )
+    (tmp_path / "old.jsonl").write_text(line)
+    (record,) = Records(tmp_path)
+    assert record["result"]["test_accuracy"] == 0.7368 and "code" not in record

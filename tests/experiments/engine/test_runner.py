@@ -89,7 +89,7 @@ def test_one_worker_and_two_give_the_same_results(
 
 def test_a_record_holds_all_that_it_should(finished: Path) -> None:
     record = next(iter(Records(finished / "table4")))
-    assert set(record) == {"key", "job", "result", "seconds", "host", "versions"}
+    assert set(record) == {"key", "job", "result", "seconds", "host", "versions", "code"}
     assert record["job"]["epochs"] == 1 and record["job"]["batch_size"] == 128
     assert record["versions"]["torch"] and record["seconds"]["training"] > 0
 
@@ -129,9 +129,10 @@ def test_the_report_is_drawn_from_the_records(finished: Path, tmp_path: Path) ->
     assert {path.name for path in tmp_path.iterdir()} == {"table4.md", "table4.tex", "table4.csv"}
     found = json.loads(run("report", "coverage", "--results", finished, "--json"))
     # The records are of another dataset and fewer epochs: none is one of the table's.
-    assert found["table4"] == {"cells": 240, "full_cells": 0, "jobs": 2400, "records": 0}
+    nothing = {"full_cells": 0, "records": 0, "out_of_date": 0, "unknown": 0}
+    assert found["table4"] == {"cells": 240, "jobs": 2400} | nothing
     assert "records" in run("report", "coverage", "--results", finished)
-    assert "Which VGIB to recommend" in run("report", "--results", finished, "--out", tmp_path)
+    assert "Figure 2(b)" in run("report", "--results", finished, "--out", tmp_path)
     page = (tmp_path / "index.html").read_text()
     assert "Table 1" in page and "Figure 3" in page and "Table 4" in page
     assert json.loads(run("report", "table4", "--results", finished, "--json"))["table4"]
@@ -183,7 +184,9 @@ class Inline:
 
 def test_only_what_finished_is_recorded(tmp_path: Path) -> None:
     jobs, records = recipe("table4").jobs()[:4], Records(tmp_path)
-    outcomes = list(run_jobs(jobs, records, Inline(), lambda job: Finished({"fold": job.fold}, {})))
+    outcomes = list(
+        run_jobs(jobs, records, Inline(), lambda job: Finished({"fold": job.fold}, {}), "a")
+    )
     written: list[Record | None] = [outcome.result for outcome in outcomes]
     assert [record is None for record in written] == [True, False, True, False]
     assert missing(jobs, records) == [jobs[0], jobs[2]]

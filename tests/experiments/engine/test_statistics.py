@@ -7,17 +7,17 @@ import pytest
 from scipy import stats
 
 from vgib.experiments.engine.statistics import (
-    Array,
-    Difference,
     Folds,
     average_ranks,
-    column_intervals,
     combined_interval,
     corrected_interval,
+    over_seeds,
     plain,
-    resampled_interval,
+    signed,
     spread,
+    verdict,
 )
+from vgib.metrics import Estimate
 
 DIFFERENCES = [0.02, -0.01, 0.03, 0.00, 0.01]
 
@@ -26,7 +26,7 @@ def test_the_corrected_interval_by_hand() -> None:
     # mean 0.01, s^2 = (1 + 4 + 4 + 1 + 0) e-4 / 4 = 2.5e-4, (1/5 + 1/8) s^2 = 8.125e-5,
     # its root 0.00901388, t(0.975, 4) = 2.776445, half width 0.0250265.
     found = corrected_interval(DIFFERENCES, 1 / 8)
-    assert found.mean == pytest.approx(0.01)
+    assert found.value == pytest.approx(0.01)
     assert found.low == pytest.approx(0.01 - 0.0250265, abs=1e-7)
     assert found.high == pytest.approx(0.01 + 0.0250265, abs=1e-7)
     assert found.n == 5
@@ -35,7 +35,7 @@ def test_the_corrected_interval_by_hand() -> None:
 def test_without_correction_it_is_students_interval() -> None:
     found = corrected_interval(DIFFERENCES, 0.0)
     half = 2.7764451 * np.std(DIFFERENCES, ddof=1) / math.sqrt(5)
-    assert found.high - found.mean == pytest.approx(half)
+    assert found.high - found.value == pytest.approx(half)
 
 
 def test_datasets_with_nothing_in_common_by_hand() -> None:
@@ -46,13 +46,13 @@ def test_datasets_with_nothing_in_common_by_hand() -> None:
     second = 0.75**2 * (1 / 3 + 0.2) * 4e-4
     freedom = (first + second) ** 2 / (first**2 / 4 + second**2 / 2)
     half = stats.t.ppf(0.975, freedom) * math.sqrt(first + second)
-    assert found.mean == pytest.approx(0.25 * 0.01 + 0.75 * 0.03)
-    assert found.high - found.mean == pytest.approx(half) and found.n == 8
+    assert found.value == pytest.approx(0.25 * 0.01 + 0.75 * 0.03)
+    assert found.high - found.value == pytest.approx(half) and found.n == 8
 
 
 def test_a_dataset_of_one_fold_leaves_the_mean_open() -> None:
     found = combined_interval([Folds(DIFFERENCES, 0.125, 0.5), Folds([0.2], 0.125, 0.5)])
-    assert found.mean == pytest.approx(0.105) and found.verdict == "tie"
+    assert found.value == pytest.approx(0.105) and verdict(found) == "tie"
 
 
 def test_the_correction_widens() -> None:
@@ -61,13 +61,13 @@ def test_the_correction_widens() -> None:
 
 
 def test_equal_differences_have_no_width() -> None:
-    assert corrected_interval([0.25] * 10, 0.125) == Difference(0.25, 0.25, 0.25, 10)
+    assert corrected_interval([0.25] * 10, 0.125) == Estimate(0.25, 0.25, 0.25, 10)
 
 
 def test_one_fold_says_nothing_and_none_even_less() -> None:
     one = corrected_interval([0.2], 0.125)
-    assert one.mean == 0.2 and one.verdict == "tie"
-    assert math.isnan(corrected_interval([], 0.125).mean)
+    assert one.value == 0.2 and verdict(one) == "tie"
+    assert math.isnan(corrected_interval([], 0.125).value)
 
 
 def test_the_interval_covers_the_truth_when_folds_overlap() -> None:
@@ -86,10 +86,10 @@ def test_the_interval_covers_the_truth_when_folds_overlap() -> None:
 
 
 @pytest.mark.parametrize(
-    ("low", "high", "verdict"), [(0.01, 0.02, "win"), (-0.02, -0.01, "loss"), (-0.01, 0.01, "tie")]
+    ("low", "high", "expected"), [(0.01, 0.02, "win"), (-0.02, -0.01, "loss"), (-0.01, 0.01, "tie")]
 )
-def test_a_verdict_needs_an_interval_without_zero(low: float, high: float, verdict: str) -> None:
-    assert Difference((low + high) / 2, low, high, 10).verdict == verdict
+def test_a_verdict_needs_an_interval_without_zero(low: float, high: float, expected: str) -> None:
+    assert verdict(Estimate((low + high) / 2, low, high, 10)) == expected
 
 
 def test_ranks_of_nothing() -> None:
@@ -105,36 +105,14 @@ def test_json_has_no_nan() -> None:
     assert [plain(value) for value in (0.5, math.nan, math.inf, -math.inf)] == [0.5] + [None] * 3
 
 
-def test_a_bootstrap_over_seeds_and_molecules_holds_what_both_contribute() -> None:
-    rng = np.random.default_rng(0)
-    alike = [rng.normal(1.0, 1.0, (400, 1)) for _ in range(3)]
-    apart = [group + shift for group, shift in zip(alike, (-0.5, 0.0, 0.5), strict=True)]
-
-    def width(groups: list[Array]) -> float:
-        found = resampled_interval(groups, lambda means: means[..., 0])
-        assert found.low < found.mean < found.high and found.n == 1200
-        return found.high - found.low
-
-    expected = 2 * 1.96 / np.sqrt(1200)
-    assert 0.7 * expected < width(alike) < 2.5 * expected
-    assert width(apart) > 5 * expected
+def test_seeds_have_students_interval() -> None:
+    # Mean 2, s = 1, t(0.975, 2) = 4.302653: half width 4.302653 / sqrt(3).
+    found = over_seeds([1.0, 2.0, 3.0])
+    assert found.value == 2.0 and found.n == 3
+    assert found.high - found.value == pytest.approx(4.302653 / math.sqrt(3))
 
 
-def test_a_bootstrap_of_one_seed_is_over_its_molecules() -> None:
-    values = np.random.default_rng(0).normal(0.0, 1.0, (900, 2))
-    found = resampled_interval([values], lambda means: means[..., 0] - means[..., 1])
-    assert found.mean == pytest.approx(float((values[:, 0] - values[:, 1]).mean()))
-    assert found.high - found.low == pytest.approx(2 * 1.96 * np.sqrt(2) / 30, rel=0.15)
-
-
-def test_a_bootstrap_of_nothing_knows_nothing() -> None:
-    found = resampled_interval([np.zeros((0, 1))], lambda means: means[..., 0])
-    assert np.isnan(found.mean) and found.n == 0
-
-
-def test_columns_get_the_interval_that_each_would_get_alone() -> None:
-    rng = np.random.default_rng(0)
-    groups = [rng.random((30, 2)), rng.random((20, 2))]
-    together = column_intervals(groups)
-    for column, found in enumerate(together):
-        assert found == resampled_interval(groups, lambda means, c=column: means[..., c])
+def test_one_seed_has_a_value_and_no_interval() -> None:
+    found = over_seeds([0.25])
+    assert found.value == 0.25 and verdict(found) == "tie"
+    assert signed(found) == "+0.250"

@@ -23,9 +23,9 @@ def records_of(folder: Path) -> Records:
 def test_the_found_half_is_compared_with_the_others_on_the_same_molecules(tmp_path: Path) -> None:
     found = noise.disturbances(recipe("figure2b"), records_of(tmp_path))
     one = next(one for one in found if one.records)
-    assert one.change("found").mean == pytest.approx(0.05)
+    assert one.change("found").value == pytest.approx(0.05)
     gain = one.gain()
-    assert (gain.mean, gain.low, gain.high) == pytest.approx((0.03, 0.03, 0.03))
+    assert (gain.value, gain.low, gain.high) == pytest.approx((0.03, 0.03, 0.03))
 
 
 def test_the_table_and_the_bars_are_drawn(tmp_path: Path) -> None:

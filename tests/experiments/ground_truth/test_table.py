@@ -25,7 +25,10 @@ def numbers(auc: float) -> dict[str, Any]:
 def records(made: Recipe, tmp_path: Path) -> Records:
     found = Records(tmp_path)
     jobs = made.jobs(
-        subset={"dataset": ["BA-2Motifs", "attribution/benzene"], "method": ["gib", "vgib"]}
+        subset={
+            "dataset": ["BA-2Motifs", "attribution/benzene"],
+            "method": ["gib", "fidelity-gate-small"],
+        }
     )
     for job in jobs:
         own = job.model_dump()
@@ -47,7 +50,7 @@ def test_means_and_spreads_beside_what_was_published(made: Recipe, records: Reco
     table = truth.measure_table(truth.cells(made, records), "edge_auc")
     rows = {row[0]: dict(zip(table.headers, row, strict=True)) for row in table.rows}
     assert rows["gib"]["BA-2Motifs"] == "0.900 ± 0.016 (0.861)"
-    assert rows["vgib"]["BA-2Motifs"] == "0.900 ± 0.016"
+    assert rows["fidelity-gate-small"]["BA-2Motifs"] == "0.900 ± 0.016"
     assert rows["ig"]["BA-2Motifs"] == "..."
 
 
@@ -56,7 +59,7 @@ def test_where_there_are_several_explanations_the_best_matching_counts(
 ) -> None:
     table = truth.measure_table(truth.cells(made, records), "node_auc")
     rows = {row[0]: dict(zip(table.headers, row, strict=True)) for row in table.rows}
-    assert rows["vgib"]["benzene"] == "0.990 ± 0.000"
+    assert rows["fidelity-gate-small"]["benzene"] == "0.990 ± 0.000"
 
 
 def test_all_numbers_are_handed_out(made: Recipe, records: Records) -> None:
@@ -69,7 +72,7 @@ def test_all_numbers_are_handed_out(made: Recipe, records: Records) -> None:
 def test_gains_are_paired_over_seeds_and_marked_beyond_the_interval(
     made: Recipe, records: Records
 ) -> None:
-    for job in made.jobs(subset={"dataset": ["BA-2Motifs"], "method": ["vgib-anchored"]}):
+    for job in made.jobs(subset={"dataset": ["BA-2Motifs"], "method": ["fidelity-gate-anchored"]}):
         auc = 0.95 + (job.model_dump()["seed"] - 203) / 100
         result = numbers(auc) | {"best": None, "model_test_accuracy": 1.0, "graphs": 7}
         empty: dict[str, Any] = {"seconds": {}, "host": {}, "versions": {}}
@@ -79,4 +82,4 @@ def test_gains_are_paired_over_seeds_and_marked_beyond_the_interval(
     rows = {row[0]: dict(zip(table.headers, row, strict=True)) for row in table.rows}
     assert rows["gib"]["BA-2Motifs"] == "+0.050 [+0.050, +0.050] +"
     assert rows["gib"]["benzene"] == rows["ig"]["BA-2Motifs"] == "..."
-    assert "vgib-anchored" not in rows
+    assert "fidelity-gate-anchored" not in rows

@@ -14,7 +14,7 @@ def cells(invented: Callable[[int], dict[str, Any]]) -> list[DivergenceCell]:
     return [
         DivergenceCell("list", target, method, 1, {0: {"result": invented(own)}}, None)
         for target in ("qed", "hlm")
-        for method, own in (("gib", 280), ("vgib-recommended", 220), ("mine", 240))
+        for method, own in (("gib", 280), ("vgib-paper-guided", 220), ("mine", 240))
     ]
 
 

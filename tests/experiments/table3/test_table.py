@@ -48,7 +48,7 @@ def result(flip: float, wrong: float) -> dict[str, Any]:
 
 
 OTHER = ("agreement", "probability")
-QUALITY = {"vgib": (0.6, 0.0), "ig": (0.4, 0.0), "occlusion": (0.8, 0.2)}
+QUALITY = {"fidelity-gate": (0.6, 0.0), "ig": (0.4, 0.0), "occlusion": (0.8, 0.2)}
 
 
 @pytest.fixture
@@ -58,9 +58,9 @@ def made() -> Recipe:
 
 @pytest.fixture
 def records(made: Recipe, tmp_path: Path) -> Records:
-    """Three rows on one network with one seed."""
+    """Three rows on one network with two seeds."""
     found = Records(tmp_path)
-    for job in made.jobs(subset={"property": "qed", "gnn": "gcn-2x16", "seed": 101}):
+    for job in made.jobs(subset={"property": "qed", "gnn": "gcn-2x16", "seed": [101, 102]}):
         method = job.model_dump()["method"]
         if method in QUALITY:
             record = {
@@ -77,13 +77,13 @@ def records(made: Recipe, tmp_path: Path) -> Records:
 
 def test_wins_ties_and_losses_are_paired_over_molecules(made: Recipe, records: Records) -> None:
     cells = explanation.cells(made, records)
-    found = {(one.method, one.side): one for one in explanation.comparisons(cells, "vgib")}
+    found = {(one.method, one.side): one for one in explanation.comparisons(cells, "fidelity-gate")}
     assert found["ig", "plus"].verdicts == {"win": 7}
     assert found["ig", "minus"].verdicts == {"tie": 7}
     assert found["occlusion", "plus"].verdicts == {"loss": 7}
     assert found["occlusion", "minus"].verdicts == {"win": 7}
     (_, ratio, gain), *_ = found["ig", "plus"].gains
-    assert ratio == 0.3 and gain.mean == pytest.approx(0.2)
+    assert ratio == 0.3 and gain.value == pytest.approx(0.2)
     assert not found["gib", "plus"].gains
 
 
@@ -91,17 +91,17 @@ def test_the_tables_stand_beside_the_papers(made: Recipe, records: Records) -> N
     cells = explanation.cells(made, records)
     table = explanation.fidelity_table(cells, "gcn-2x16", "plus")
     rows = {row[0]: row[1] for row in table.rows}
-    assert rows["ig"] == "0.400 (0.592) [1/3]"
-    # The paper's VGIB is the published form: the recommended one has no number of its own.
-    assert rows["vgib"] == "0.600 [1/3]"
+    assert rows["ig"] == "0.400 (0.592) [2/3]"
+    # The paper's VGIB is the published form, not a gate that is trained on fidelity.
+    assert rows["fidelity-gate"] == "0.600 [2/3]"
     assert rows["gib"] == "..."
     compact = {row[0]: row[1] for row in explanation.compact_table(cells).rows}
     assert compact["occlusion"] == "0.80 / 0.20"
 
 
 def test_where_another_row_is_better_is_told(made: Recipe, records: Records) -> None:
-    compared = explanation.comparisons(explanation.cells(made, records), "vgib")
-    table = explanation.losses_table(compared, "vgib")
+    compared = explanation.comparisons(explanation.cells(made, records), "fidelity-gate")
+    table = explanation.losses_table(compared, "fidelity-gate")
     assert len(table.rows) == 7
     assert {row[0] for row in table.rows} == {"occlusion"}
 
@@ -131,9 +131,9 @@ def test_without_records_there_is_nothing_to_show(made: Recipe, tmp_path: Path) 
 
 
 def test_only_seeds_that_all_methods_have_count(made: Recipe, records: Records) -> None:
-    (job,) = made.jobs(subset={"property": "qed", "gnn": "gcn-2x16", "seed": 102, "method": "ig"})
+    (job,) = made.jobs(subset={"property": "qed", "gnn": "gcn-2x16", "seed": 103, "method": "ig"})
     again = next(iter(records)) | {"key": job.key(), "result": result(0.9, 0.9)}
     records.append(job.cell(), again)
     place = ("qed", "gcn-2x16")
     found = {c.method: c for c in explanation.cells(made, records) if c.place == place}
-    assert list(found["ig"].records) == [101]
+    assert list(found["ig"].records) == [101, 102]

@@ -1,21 +1,33 @@
-"""How much of each table has been computed."""
+"""How much of each table has been computed, and by which code."""
 
 from pathlib import Path
 from typing import Any
 
-from vgib.experiments.engine.folders import names
+from vgib.experiments.engine.code import code_hash
+from vgib.experiments.engine.folders import job_module, names
 from vgib.experiments.engine.recipe import Recipe, recipe
 from vgib.experiments.engine.records import Records
 
 
 def coverage(results: Path) -> dict[str, dict[str, Any]]:
-    """For each recipe its jobs and cells, and how many of them have (all) their records."""
-    made = {name: recipe(name) for name in names()}
-    return {name: of_recipe(one, Records(results / one.folder)) for name, one in made.items()}
+    """For each recipe what is computed of it, and how many of its records are out of date.
+
+    A record is *out of date* when the code that its job depends on has changed since; a record from
+    before hashes were written down is *unknown*.
+    """
+    found = {}
+    for name in names():
+        made = recipe(name)
+        records = Records(results / made.folder)
+        found[name] = of_recipe(made, records) | of_code(made, records)
+    return found
 
 
-def of_recipe(made: Recipe, records: Records) -> dict[str, Any]:
-    """The jobs and cells of one recipe; a record of other settings does not count."""
+def of_recipe(made: Recipe, records: Records) -> dict[str, int]:
+    """The jobs and cells of a recipe, and how many of them have (all) their records.
+
+    A record of other settings does not count.
+    """
     done = records.by_key().keys()
     cells: dict[str, list[bool]] = {}
     for job in made.jobs():
@@ -25,4 +37,15 @@ def of_recipe(made: Recipe, records: Records) -> dict[str, Any]:
         "full_cells": sum(all(repeats) for repeats in cells.values()),
         "jobs": sum(map(len, cells.values())),
         "records": sum(map(sum, cells.values())),
+    }
+
+
+def of_code(made: Recipe, records: Records) -> dict[str, int]:
+    """How many records of a recipe other code has made, and of how many it is not known."""
+    now, done = code_hash(job_module(made.job)), records.by_key()
+    keys = [job.key() for job in made.jobs()]
+    codes = [done[key].get("code") for key in keys if key in done]
+    return {
+        "out_of_date": sum(code not in (None, now) for code in codes),
+        "unknown": codes.count(None),
     }

@@ -21,7 +21,7 @@ def summarize(folds: Sequence[dict[str, Any]]) -> dict[str, dict[str, Any]]:
         values = [f["metrics"][name] for f in folds if np.isfinite(f["metrics"][name])]
         mean = corrected_interval(values, ratio)
         found[name] = {
-            "value": mean.mean,
+            "value": mean.value,
             "low": mean.low,
             "high": mean.high,
             "spread": spread(values),

@@ -14,6 +14,7 @@ from vgib.experiments.engine import folders
 from vgib.experiments.engine.jobs import Job
 
 Assignments = Mapping[str, Any]
+"""Settings by name, as a user gives them."""
 
 
 class Recipe(Settings):
@@ -152,26 +153,3 @@ def _content(name: str | Path) -> dict[str, Any]:
         return tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         raise FileFormatError(f"{str(name)!r} is not a recipe: {error}") from None
-
-
-def assignments(items: Iterable[str]) -> dict[str, Any]:
-    """``["epochs=5", "dataset=MUTAG,DD"]`` to ``{"epochs": 5, "dataset": ["MUTAG", "DD"]}``.
-
-    >>> assignments(["lr=1e-2", "encoder=gcn"])
-    {'lr': 0.01, 'encoder': 'gcn'}
-    """
-    found: dict[str, Any] = {}
-    for item in items:
-        name, equals, text = item.partition("=")
-        if not equals or not name or not text:
-            raise InputError(f"expected key=value, such as epochs=5; got {item!r}")
-        values = [_value(part) for part in text.split(",")]
-        found[name] = values if len(values) > 1 else values[0]
-    return found
-
-
-def _value(text: str) -> Any:
-    try:
-        return tomllib.loads(f"x = {text}")["x"]
-    except tomllib.TOMLDecodeError:
-        return text

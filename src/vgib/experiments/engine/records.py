@@ -2,7 +2,8 @@
 
 A record holds the ``key`` and the full configuration of its ``job``, the ``result`` (the same to
 the byte for the same job), and what may differ from run to run: the ``seconds`` it took, the
-``host`` it ran on and the ``versions`` it ran with.
+``host`` it ran on, the ``versions`` it ran with and the hash of the ``code`` that it ran
+(:mod:`vgib.experiments.engine.code`), which older records do not have.
 """
 
 import json

@@ -6,8 +6,9 @@ from pathlib import Path
 from typing import Any
 
 from vgib.data.processes import Engine, Outcome
+from vgib.experiments.engine.code import code_hash
 from vgib.experiments.engine.finished import Finished
-from vgib.experiments.engine.folders import run_of
+from vgib.experiments.engine.folders import job_module, run_of
 from vgib.experiments.engine.jobs import Job
 from vgib.experiments.engine.recipe import Recipe
 from vgib.experiments.engine.records import Record, Records, host
@@ -27,7 +28,8 @@ def run_recipe(
 ) -> Generator[Outcome[Job, Record], None, None]:
     """Does those jobs of a recipe that have no record yet."""
     work = partial(run_of(made.job), mirror=mirror, cache=cache)
-    yield from run_jobs(missing(jobs, records), records, engine, work)
+    code = code_hash(job_module(made.job))
+    yield from run_jobs(missing(jobs, records), records, engine, work, code)
 
 
 def missing(jobs: Sequence[Job], records: Records) -> list[Job]:
@@ -37,11 +39,18 @@ def missing(jobs: Sequence[Job], records: Records) -> list[Job]:
 
 
 def run_jobs(
-    jobs: Sequence[Job], records: Records, engine: Engine, work: Work
+    jobs: Sequence[Job], records: Records, engine: Engine, work: Work, code: str
 ) -> Generator[Outcome[Job, Record], None, None]:
     """Does the jobs and writes their records; gives each outcome after it is on the disk.
 
     A job that failed leaves no record, so that the next run tries it again.
+
+    Args:
+        jobs: What is to be done.
+        records: Where it is written down.
+        engine: Where it is done.
+        work: Who does it.
+        code: The hash of the code behind ``work``.
     """
     where, made_with = host(), versions()
     for outcome in engine.map(work, jobs):
@@ -55,6 +64,7 @@ def run_jobs(
                 "seconds": done.seconds,
                 "host": where,
                 "versions": made_with,
+                "code": code,
             }
             records.append(job.cell(), record)
         yield Outcome(job, record, outcome.error, outcome.seconds)

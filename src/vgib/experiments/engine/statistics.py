@@ -1,8 +1,7 @@
-"""What differences over the same folds mean: pure functions of arrays."""
+"""What differences over folds and over seeds mean: pure functions of arrays."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 from math import inf, isnan, nan, sqrt
 from typing import Any
 
@@ -10,31 +9,27 @@ import numpy as np
 import numpy.typing as npt
 from scipy import stats  # type: ignore[import-untyped]  # it ships no types
 
+from vgib.metrics import Estimate
+
 Array = npt.NDArray[np.float64]
 
 
-@dataclass(frozen=True)
-class Difference:
-    """A mean difference with its corrected 95 % interval.
+def verdict(difference: Estimate) -> str:
+    """``win`` or ``loss`` when the interval of a difference leaves zero out, else ``tie``."""
+    if difference.low > 0:
+        return "win"
+    return "loss" if difference.high < 0 else "tie"
 
-    >>> print(Difference(0.012, -0.003, 0.027, 10))
-    +0.012 [-0.003, +0.027]
+
+def signed(difference: Estimate) -> str:
+    """A difference with its sign; without an interval where one value cannot have any.
+
+    >>> signed(Estimate(0.012, -0.003, 0.027, 10))
+    '+0.012 [-0.003, +0.027]'
     """
-
-    mean: float
-    low: float
-    high: float
-    n: int
-
-    def __str__(self) -> str:
-        return f"{self.mean:+.3f} [{self.low:+.3f}, {self.high:+.3f}]"
-
-    @property
-    def verdict(self) -> str:
-        """``win`` or ``loss`` when the interval leaves zero out, else ``tie``."""
-        if self.low > 0:
-            return "win"
-        return "loss" if self.high < 0 else "tie"
+    if not np.isfinite([difference.low, difference.high]).all():
+        return f"{difference.value:+.3f}"
+    return f"{difference.value:+.3f} [{difference.low:+.3f}, {difference.high:+.3f}]"
 
 
 @dataclass(frozen=True)
@@ -54,7 +49,7 @@ class Folds:
 
 def corrected_interval(
     differences: npt.ArrayLike, test_ratio: float, *, level: float = 0.95
-) -> Difference:
+) -> Estimate:
     r"""The mean of paired differences over folds, with an interval for overlapping training sets.
 
     .. math:: \bar d \pm t_{J-1} \sqrt{\Bigl(\frac1J + \frac{n_{test}}{n_{train}}\Bigr) s^2}
@@ -71,7 +66,7 @@ def corrected_interval(
     return combined_interval([Folds(differences, test_ratio)], level=level)
 
 
-def combined_interval(datasets: Sequence[Folds], *, level: float = 0.95) -> Difference:
+def combined_interval(datasets: Sequence[Folds], *, level: float = 0.95) -> Estimate:
     r"""The weighted mean over datasets, whose folds have nothing in common.
 
     .. math:: v_D = w_D^2 \Bigl(\frac1{J_D} + \frac{n_{test}}{n_{train}}\Bigr) s_D^2, \quad
@@ -83,84 +78,30 @@ def combined_interval(datasets: Sequence[Folds], *, level: float = 0.95) -> Diff
     found = [np.asarray(each.differences, dtype=np.float64) for each in datasets]
     count = sum(map(len, found))
     if not found or not all(map(len, found)):
-        return Difference(nan, -inf, inf, count)
+        return Estimate(nan, -inf, inf, count)
     mean = sum(each.weight * float(d.mean()) for each, d in zip(datasets, found, strict=True))
     if min(map(len, found)) < 2:
-        return Difference(mean, -inf, inf, count)
+        return Estimate(mean, -inf, inf, count)
     variances = [
         each.weight**2 * (1 / len(d) + each.test_ratio) * float(d.var(ddof=1))
         for each, d in zip(datasets, found, strict=True)
     ]
     if not (total := sum(variances)):
-        return Difference(mean, mean, mean, count)
+        return Estimate(mean, mean, mean, count)
     freedom = total**2 / sum(v**2 / (len(d) - 1) for v, d in zip(variances, found, strict=True))
     half = float(stats.t.ppf(0.5 + level / 2, freedom)) * sqrt(total)
-    return Difference(mean, mean - half, mean + half, count)
+    return Estimate(mean, mean - half, mean + half, count)
 
 
-def resampled_interval(
-    groups: Sequence[Array],
-    statistic: Callable[[Array], Array],
-    *,
-    resamples: int = 1000,
-    seed: int = 0,
-    level: float = 0.95,
-) -> Difference:
-    """A function of means, with a bootstrap interval over groups and over the rows of each.
+def over_seeds(values: npt.ArrayLike, *, level: float = 0.95) -> Estimate:
+    r"""The mean of one value for each seed, with Student's interval.
 
-    Groups (seeds) are drawn with replacement, and in each of them rows (molecules), so that the
-    interval holds what both contribute. With one group it is over its rows alone.
+    .. math:: \bar v \pm t_{n-1} \frac{s}{\sqrt n}
 
-    Args:
-        groups: ``[rows, columns]`` for each seed; the columns of a row belong together.
-        statistic: ``[..., columns] -> [...]``, from the means of the columns.
-        resamples: Draws.
-        seed: Of the draws.
-        level: Of confidence.
+    A seed splits, initializes and trains anew, so that seeds are what varies. With three of them
+    :math:`t = 4.3`: resampling three values would give an interval of half that width.
     """
-    kept = [group for group in groups if len(group)]
-    if not kept:
-        return Difference(nan, -inf, inf, 0)
-    drawn = statistic(_resampled(kept, resamples, seed))
-    point = statistic(np.mean([group.mean(0) for group in kept], axis=0))
-    low, high = np.quantile(drawn, [0.5 - level / 2, 0.5 + level / 2])
-    return Difference(float(point), float(low), float(high), sum(map(len, kept)))
-
-
-def column_intervals(
-    groups: Sequence[Array], *, resamples: int = 1000, seed: int = 0, level: float = 0.95
-) -> list[Difference]:
-    """The mean of every column with its interval, as in :func:`resampled_interval`, in one go."""
-    drawn = _resampled(groups, resamples, seed)
-    points = np.mean([group.mean(0) for group in groups], axis=0)
-    lows, highs = np.quantile(drawn, [0.5 - level / 2, 0.5 + level / 2], axis=0)
-    count = sum(map(len, groups))
-    triples = zip(points, lows, highs, strict=True)
-    return [Difference(float(p), float(low), float(high), count) for p, low, high in triples]
-
-
-def _resampled(kept: Sequence[Array], resamples: int, seed: int) -> Array:
-    """Means of columns over drawn groups and drawn rows of them, ``[resamples, columns]``."""
-    rng = np.random.default_rng(seed)
-    means = [
-        _row_weights(len(group), resamples, seed + number) @ group
-        for number, group in enumerate(kept)
-    ]
-    picked = rng.integers(len(kept), size=(len(kept), resamples))
-    # Another draw of rows each time that a group is picked.
-    draws = rng.permuted(np.tile(np.arange(resamples), (len(kept), 1)), axis=1)
-    found: Array = np.mean(np.stack(means)[picked, draws], axis=0)
-    return found
-
-
-@lru_cache(maxsize=32)
-def _row_weights(rows: int, resamples: int, seed: int) -> Array:
-    """The share that each row has in each resample, ``[resamples, rows]``; drawn once."""
-    rng = np.random.default_rng(seed)
-    drawn = rng.integers(rows, size=(resamples, rows)) + rows * np.arange(resamples)[:, None]
-    counts = np.bincount(drawn.ravel(), minlength=resamples * rows)
-    weights: Array = counts.reshape(resamples, rows) / rows
-    return weights
+    return corrected_interval(values, 0.0, level=level)
 
 
 def average_ranks(scores: npt.ArrayLike) -> list[float]:

@@ -22,6 +22,8 @@ class TextTable:
     title: str
     headers: tuple[str, ...]
     rows: list[tuple[str, ...]] = field(default_factory=list)
+    name: str = ""
+    """What a page calls it by that shows this table; empty for one that no page shows."""
 
     def markdown(self) -> str:
         """As GitHub shows it."""

@@ -44,7 +44,7 @@ def stability_table(found: Sequence[Course]) -> TextTable:
         "bound up to a constant, which can"
     )
     headers = ("method", "version", "steps", "negative", "lowest", "last quarter")
-    return TextTable(title, headers, rows)
+    return TextTable(title, headers, rows, name="terms")
 
 
 def figure(found: Sequence[Course]) -> str:

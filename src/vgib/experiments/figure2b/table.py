@@ -10,10 +10,11 @@ from vgib.experiments.engine.curves import new_figure, svg
 from vgib.experiments.engine.drawing import Drawn
 from vgib.experiments.engine.recipe import Recipe
 from vgib.experiments.engine.records import Record, Records
-from vgib.experiments.engine.statistics import Array, Difference, resampled_interval
+from vgib.experiments.engine.statistics import over_seeds, signed
 from vgib.experiments.engine.tables import TextTable
 from vgib.experiments.figure2b.job import NoiseJob
 from vgib.experiments.table1.cells import SHORT
+from vgib.metrics import Estimate
 
 PLACES = {"found": "#b5543c", "random": "#8c8c8c", "others": "#3b6ea8"}
 LABELS = {
@@ -32,22 +33,18 @@ class Disturbance:
     method: str
     records: dict[int, Record]
 
-    def groups(self, *names: str) -> list[Array]:
-        """The change of each molecule's prediction by place, ``[molecules, names]`` by seed."""
-        return [
-            np.array([self.records[seed]["result"]["each"][name] for name in names], float).T / 1000
-            for seed in sorted(self.records)
-        ]
+    def means(self, name: str) -> list[float]:
+        """The mean change of the predictions by noise in one place, by seed."""
+        found = (self.records[seed]["result"]["each"][name] for seed in sorted(self.records))
+        return [float(np.mean(each)) / 1000 for each in found]
 
-    def change(self, name: str) -> Difference:
+    def change(self, name: str) -> Estimate:
         """The mean change of the prediction by noise in one place."""
-        return resampled_interval(self.groups(name), lambda means: means[..., 0])
+        return over_seeds(self.means(name))
 
-    def gain(self) -> Difference:
+    def gain(self) -> Estimate:
         """Noise in the found nodes less noise in the others, on the same molecules."""
-        return resampled_interval(
-            self.groups("found", "others"), lambda means: means[..., 0] - means[..., 1]
-        )
+        return over_seeds(np.subtract(self.means("found"), self.means("others")))
 
 
 def disturbances(made: Recipe, records: Records) -> list[Disturbance]:
@@ -75,8 +72,8 @@ def table(found: Sequence[Disturbance]) -> TextTable:
             one.target,
             SHORT[one.version],
             one.method,
-            *(f"{one.change(name).mean:.4f}" for name in PLACES),
-            str(one.gain()),
+            *(f"{one.change(name).value:.4f}" for name in PLACES),
+            signed(one.gain()),
         )
         if one.records
         else (one.target, SHORT[one.version], one.method, "...", "", "", "")
@@ -87,7 +84,7 @@ def table(found: Sequence[Disturbance]) -> TextTable:
         "half, or the worst-scored half is replaced by noise"
     )
     headers = ("property", "version", "method", *PLACES, "found less others [95 %]")
-    return TextTable(title, headers, rows)
+    return TextTable(title, headers, rows, name="noise")
 
 
 def figure(found: Sequence[Disturbance]) -> str:
@@ -117,7 +114,7 @@ def _bars(panel: Any, own: Sequence[Disturbance]) -> None:
             bar = one.change(place)
             at = x + 0.27 * (number - 1)
             label = LABELS[place] if x == 0 else None
-            panel.bar(at, bar.mean, width=0.25, color=color, label=label)
+            panel.bar(at, bar.value, width=0.25, color=color, label=label)
             panel.plot([at, at], [bar.low, bar.high], color="#222222", linewidth=1)
     names = [one.method.replace("-population", "\npopulation ").replace(" -", " ") for one in own]
     panel.set_xticks(range(len(own)), names, fontsize=7)

@@ -9,7 +9,7 @@ import numpy as np
 from vgib.experiments.engine.drawing import Drawn
 from vgib.experiments.engine.recipe import Recipe
 from vgib.experiments.engine.records import Record, Records
-from vgib.experiments.engine.statistics import corrected_interval, spread
+from vgib.experiments.engine.statistics import over_seeds, signed, spread, verdict
 from vgib.experiments.engine.tables import TextTable
 from vgib.experiments.ground_truth.job import GroundTruthJob
 
@@ -101,7 +101,11 @@ def measure_table(found: Sequence[TruthCell], name: str) -> TextTable:
     filled = [(m, *(texts.get(dataset, "") for dataset in datasets)) for m, texts in rows.items()]
     headers = ("method", *(dataset.removeprefix("attribution/") for dataset in datasets))
     note = "; in brackets as published, trained with the network" if name == "edge_auc" else ""
-    return TextTable(f"{MEASURES[name]}, mean ± spread over seeds{note}", headers, filled)
+    title = (
+        f"{MEASURES[name]}, mean ± spread over seeds{note}. {ADVISED} was chosen by looking at "
+        "known explanations of other seeds, the other rows were not"
+    )
+    return TextTable(title, headers, filled, name=name)
 
 
 def gains_table(found: Sequence[TruthCell], name: str, ours: str = ADVISED) -> TextTable:
@@ -116,13 +120,12 @@ def gains_table(found: Sequence[TruthCell], name: str, ours: str = ADVISED) -> T
             seeds = sorted(mine.records.keys() & theirs.records.keys())
             pairs = [(mine.value(seed, name), theirs.value(seed, name)) for seed in seeds]
             gains = [a - b for a, b in pairs if a is not None and b is not None]
-            # Splits and networks are new with each seed, so that nothing is to be corrected.
-            gain = corrected_interval(gains, 0.0)
-            texts.append(f"{gain} {SIGNS[gain.verdict]}" if len(gains) > 1 else "...")
+            gain = over_seeds(gains)
+            texts.append(f"{signed(gain)} {SIGNS[verdict(gain)]}" if len(gains) > 1 else "...")
         rows.append((method, *texts))
     headers = ("against", *(dataset.removeprefix("attribution/") for dataset in datasets))
     title = f"{MEASURES[name]} of {ours} less that of each other method, 95 % interval over seeds"
-    return TextTable(title, headers, rows)
+    return TextTable(title, headers, rows, name=f"gains {name}")
 
 
 def network_table(found: Sequence[TruthCell]) -> TextTable:

@@ -10,8 +10,9 @@ import numpy as np
 from vgib.experiments.engine import paper
 from vgib.experiments.engine.recipe import Recipe
 from vgib.experiments.engine.records import Record, Records
-from vgib.experiments.engine.statistics import Array, Difference, resampled_interval
+from vgib.experiments.engine.statistics import Array, over_seeds
 from vgib.experiments.table1.job import InterpretationJob
+from vgib.metrics import Estimate
 
 PUBLISHED = {
     "att05": "att05",
@@ -69,11 +70,11 @@ class DivergenceCell:
         return float(np.mean([result[part][name] for result in self.results] or [nan]))
 
     def kept(self, part: str) -> str:
-        """The kept share; seed by seed where it is not the same thing, as when a gate collapses."""
+        """The kept share, or the range of it where seeds differ, as when a gate collapses."""
         shares = [result[part]["kept_share"] for result in self.results]
         if max(shares) - min(shares) <= SAME_SHARE:
             return f"{np.mean(shares):.0%}"
-        return "/".join(f"{100 * share:.0f}" for share in shares) + "%"
+        return f"{100 * min(shares):.0f} to {100 * max(shares):.0f}%"
 
     def spread(self, part: str) -> float:
         """The standard deviation over molecules, as the paper gives it."""
@@ -84,16 +85,16 @@ class DivergenceCell:
         """The numbers of each molecule, ``[molecules, names]`` for each seed."""
         return [known_rows([result[part][name] for name in names]) for result in self.results]
 
-    def interval(self, part: str) -> Difference:
+    def interval(self, part: str) -> Estimate:
         """The mean divergence."""
-        return resampled_interval(self.groups(part, "each"), lambda means: means[..., 0])
+        return over_seeds([group.mean() for group in self.groups(part, "each")])
 
-    def difference(self, part: str, control: str = "each_random") -> Difference:
+    def difference(self, part: str, control: str = "each_random") -> Estimate:
         """Divergence less that of a control on the same molecules; below zero is better."""
-        groups = self.groups(part, "each", control)
-        return resampled_interval(groups, lambda means: means[..., 0] - means[..., 1])
+        means = (group.mean(0) for group in self.groups(part, "each", control))
+        return over_seeds([own - other for own, other in means])
 
-    def gap_closed(self, part: str) -> Difference:
+    def gap_closed(self, part: str) -> Estimate:
         r"""The share of the way from random to the reachable best.
 
         .. math:: \frac{\bar R - \bar M}{\bar R - \bar B}
@@ -101,10 +102,9 @@ class DivergenceCell:
         with the mean divergence :math:`\bar M` of the method, :math:`\bar R` of all ring-intact
         parts of its sizes, :math:`\bar B` of the best of them; 0 is chance, 1 the best there is.
         """
-        groups = self.groups(part, "each", "each_random", "each_best")
-        return resampled_interval(groups, gap_share)
+        return gap_over_seeds(self.groups(part, "each", "each_random", "each_best"))
 
-    def gap_closed_among(self, other: "DivergenceCell", part: str) -> Difference:
+    def gap_closed_among(self, other: "DivergenceCell", part: str) -> Estimate:
         """The gap closed among the parts within one atom of the asked size, whatever was taken.
 
         A guided choice may take one atom more than was asked for; :meth:`gap_closed` then compares
@@ -120,9 +120,9 @@ class DivergenceCell:
             )
             for seed in sorted(self.records.keys() & other.records.keys())
         ]
-        return resampled_interval(groups, gap_share)
+        return gap_over_seeds(groups)
 
-    def gap_closed_at_own_size(self, part: str) -> Difference | None:
+    def gap_closed_at_own_size(self, part: str) -> Estimate | None:
         """The gap closed among parts of exactly as many atoms as were taken; None in old records.
 
         :meth:`gap_closed` allows the best part one atom more than the method took, which is up to
@@ -131,13 +131,11 @@ class DivergenceCell:
         names = ("each", "each_same_random", "each_same_best")
         if not all(name in result[part] for result in self.results for name in names):
             return None
-        return resampled_interval(self.groups(part, *names), gap_share)
+        return gap_over_seeds(self.groups(part, *names))
 
-    def up_to_half(self) -> tuple[float, float, float]:
-        """Divergence, spread and kept share at the largest size that keeps at most half."""
-        kept, own = self.curve("kept_share"), self.curve("divergence")
-        place = max(i for i, share in enumerate(kept) if share <= 0.5)
-        return own[place], self.curve("spread")[place], kept[place]
+    def up_to_half(self) -> int:
+        """The place on the curve of the largest size that keeps at most half of the atoms."""
+        return max(i for i, share in enumerate(self.curve("kept_share")) if share <= 0.5)
 
     def curve(self, name: str) -> list[float]:
         """A number of the curve against size, averaged over seeds."""
@@ -157,11 +155,14 @@ def known_rows(columns: Sequence[Sequence[int | None]]) -> Array:
     return known
 
 
-def gap_share(means: Array) -> Array:
-    """``[..., (method, random, best)]`` to the share of the gap that is closed."""
-    own, random, best = np.moveaxis(means, -1, 0)
-    share: Array = (random - own) / (random - best)
-    return share
+def gap_share(own: float, random: float, best: float) -> float:
+    """The share of the gap between random and best that is closed; NaN where there is no gap."""
+    return (random - own) / (random - best) if random > best else nan
+
+
+def gap_over_seeds(groups: Sequence[Array]) -> Estimate:
+    """The share of the gap in each seed, ``[molecules, (method, random, best)]``, over seeds."""
+    return over_seeds([gap_share(*group.mean(0).tolist()) for group in groups if len(group)])
 
 
 def cells(made: Recipe, records: Records) -> list[DivergenceCell]:

@@ -90,7 +90,7 @@ def gap_bars(found: Sequence[DivergenceCell]) -> str:
             x = names.index(cell.target) + step * (methods.index(cell.method) + 0.5) - 0.4
             color = COLORS.get(cell.method, OTHER)
             label = cell.method if names.index(cell.target) == 0 else None
-            panel.bar(x, 100 * gap.mean, width=0.92 * step, color=color, label=label)
+            panel.bar(x, 100 * gap.value, width=0.92 * step, color=color, label=label)
             panel.plot([x, x], [100 * gap.low, 100 * gap.high], color="#222222", linewidth=1)
         panel.axhline(0, color="#222222", linewidth=0.8)
         panel.set_xticks(range(len(names)), [name.upper() for name in names])

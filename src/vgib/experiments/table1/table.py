@@ -1,6 +1,6 @@
 """Table 1 from its records: every divergence beside the controls of the same size."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from math import nan
 from typing import Any
 
@@ -9,10 +9,11 @@ import numpy as np
 from vgib.experiments.engine.drawing import Drawn, with_content
 from vgib.experiments.engine.recipe import Recipe
 from vgib.experiments.engine.records import Records
-from vgib.experiments.engine.statistics import Difference, plain
+from vgib.experiments.engine.statistics import plain, signed
 from vgib.experiments.engine.tables import TextTable
 from vgib.experiments.table1 import curves
 from vgib.experiments.table1.cells import VERSIONS, DivergenceCell, cells
+from vgib.metrics import Estimate
 
 NEAREST = "vgib-paper"
 """A method that takes the nearest size to the asked one, on the same molecules as the guided."""
@@ -35,7 +36,8 @@ def tables(found: Sequence[DivergenceCell]) -> list[TextTable]:
     for version in dict.fromkeys(version for version, _ in places):
         own = [cell for cell in found if cell.version == version]
         drawn += [
-            divergence_table(own, version),
+            rule_table(own, version),
+            rings_table(own, version),
             gap_table(own, version, "half", "at half size"),
             gap_table(own, version, "over_sizes", "on average over sizes 0.2 to 0.9"),
         ]
@@ -46,23 +48,38 @@ def tables(found: Sequence[DivergenceCell]) -> list[TextTable]:
     return drawn
 
 
-def divergence_table(found: Sequence[DivergenceCell], version: str) -> TextTable:
+def rule_table(found: Sequence[DivergenceCell], version: str) -> TextTable:
     """Table 1 as the paper draws it, with the kept share without which it means nothing."""
     title = (
-        f"Table 1, {VERSIONS[version]}, the paper's rule: divergence, mean ± spread, "
-        "at the kept share (the paper's mean). Guided rows: whole rings, at most half kept"
+        f"Table 1, {VERSIONS[version]}, by the paper's rule: divergence, mean ± spread over "
+        "molecules, and the share of the atoms kept; in brackets the paper's mean. Lower is better "
+        "at the same share"
     )
-    return by_property(title, found, _paper_text, [grown_row(found)])
+    return by_property(title, found, _rule_text, [grown_row(found)], f"rule {version}")
+
+
+def rings_table(found: Sequence[DivergenceCell], version: str) -> TextTable:
+    """The same molecules with whole rings, at the largest size that keeps at most half of them."""
+    title = (
+        f"No ring cut, {VERSIONS[version]}: divergence, mean ± spread over molecules, of the "
+        "largest of the sizes asked for that keeps at most half of the atoms, and the share kept. "
+        "Scores choose the part; in guided rows the predictor does"
+    )
+    return by_property(title, found, _rings_text, [whole_ring_row(found)], f"rings {version}")
 
 
 def gap_table(found: Sequence[DivergenceCell], version: str, part: str, where: str) -> TextTable:
     """How much of the way from random to the best is gone."""
     title = (
         f"Share of the gap between random and best ring-intact parts that is closed {where}, "
-        f"{VERSIONS[version]} [95 %]"
+        f"{VERSIONS[version]}; 0 is chance, 100 % the best there is [95 % over seeds]"
     )
     return by_property(
-        title, found, lambda cell: percent(cell.gap_closed(part)), offered_rows(found, part)
+        title,
+        found,
+        lambda cell: percent(cell.gap_closed(part)),
+        offered_rows(found, part),
+        f"gap {part} {version}",
     )
 
 
@@ -86,7 +103,11 @@ def offered_rows(found: Sequence[DivergenceCell], part: str) -> list[tuple[str, 
 
 
 def by_property(
-    title: str, found: Sequence[DivergenceCell], text: Any, last: Sequence[tuple[str, ...]] = ()
+    title: str,
+    found: Sequence[DivergenceCell],
+    text: Callable[[DivergenceCell], str],
+    last: Sequence[tuple[str, ...]],
+    table_name: str,
 ) -> TextTable:
     """Methods down, properties across; a cell with some seeds missing says so."""
     names = list(dict.fromkeys(cell.target for cell in found))
@@ -96,21 +117,38 @@ def by_property(
             text(cell) + _seeds_text(cell) if cell.records else "..."
         )
     filled = [(method, *(texts[name] for name in names)) for method, texts in rows.items()]
-    return TextTable(title, ("method", *names), [*filled, *last])
+    return TextTable(title, ("method", *names), [*filled, *last], name=table_name)
 
 
 def grown_row(found: Sequence[DivergenceCell]) -> tuple[str, ...]:
     """The control that the paper lacks: a random connected half, from any record."""
-    texts = []
-    for name in dict.fromkeys(cell.target for cell in found):
-        some = next((c for c in found if c.target == name and c.records), None)
-        if some is None:
-            texts.append("...")
-            continue
-        half = int(np.argmin(np.abs(np.array(some.curve("keep")) - 0.5)))
-        kept, value = some.grown_curve("kept_share")[half], some.grown_curve("divergence")[half]
-        texts.append(f"{value:.3f} at {kept:.0%}")
-    return ("random connected half", *texts)
+
+    def text(cell: DivergenceCell) -> str:
+        half = int(np.argmin(np.abs(np.array(cell.curve("keep")) - 0.5)))
+        kept = cell.grown_curve("kept_share")[half]
+        return f"{cell.grown_curve('divergence')[half]:.3f}, {kept:.0%} kept"
+
+    return ("random connected half", *_from_any_record(found, text))
+
+
+def whole_ring_row(found: Sequence[DivergenceCell]) -> tuple[str, ...]:
+    """A random part of whole rings, at the sizes of a method that takes the nearest one."""
+
+    def text(cell: DivergenceCell) -> str:
+        at = cell.up_to_half()
+        return f"{cell.curve('random')[at]:.3f}, {cell.curve('kept_share')[at]:.0%} kept"
+
+    by_scores = [cell for cell in found if cell.rule != "guided"]
+    return ("random ring-intact", *_from_any_record(by_scores, text))
+
+
+def _from_any_record(
+    found: Sequence[DivergenceCell], text: Callable[[DivergenceCell], str]
+) -> list[str]:
+    """A control of each property, which is the same in the records of every method."""
+    names = dict.fromkeys(cell.target for cell in found)
+    some = (next((c for c in found if c.target == name and c.records), None) for name in names)
+    return ["..." if cell is None else text(cell) for cell in some]
 
 
 def paper_rule_table(found: Sequence[DivergenceCell]) -> TextTable:
@@ -137,8 +175,8 @@ def _paper_rule_row(cell: DivergenceCell) -> tuple[str, ...]:
         f"{cell.mean('paper', 'not_judged'):.0f}",
         f"{cell.mean('paper', 'random_atoms'):.3f}",
         f"{cell.mean('paper', 'random_connected'):.3f}",
-        str(cell.difference("paper", "each_connected")),
-        str(cell.difference("paper")),
+        signed(cell.difference("paper", "each_connected")),
+        signed(cell.difference("paper")),
     )
 
 
@@ -162,7 +200,7 @@ def _ring_row(cell: DivergenceCell) -> tuple[str, ...]:
             cell.kept(part),
             f"{cell.mean(part, 'random'):.3f}",
             f"{cell.mean(part, 'best'):.3f}",
-            str(cell.difference(part)),
+            signed(cell.difference(part)),
         )
 
     own, half = numbers("ring_intact"), numbers("half")
@@ -201,10 +239,10 @@ def long_table(found: Sequence[DivergenceCell]) -> TextTable:
 def _long_row(cell: DivergenceCell, part: str) -> tuple[str, ...]:
     level, gain, gap = cell.interval(part), cell.difference(part), cell.gap_closed(part)
     numbers = (
-        *(level.mean, level.low, level.high, cell.spread(part)),
+        *(level.value, level.low, level.high, cell.spread(part)),
         *(cell.published or (nan, nan)),
         *(cell.mean(part, name) for name in ("kept_share", "random", "best")),
-        *(gain.mean, gain.low, gain.high, gap.mean, gap.low, gap.high),
+        *(gain.value, gain.low, gain.high, gap.value, gap.low, gap.high),
     )
     shown = ["" if plain(number) is None else f"{number:.5g}" for number in numbers]
     seeds = str(len(cell.records))
@@ -235,22 +273,26 @@ def summary(found: Sequence[DivergenceCell]) -> list[dict[str, Any]]:
     ]
 
 
-def percent(share: Difference) -> str:
-    """``79 % [70, 88]``; ``...`` where nothing is between random and best."""
-    numbers = (share.mean, share.low, share.high)
-    if not np.isfinite(numbers).all():
+def percent(share: Estimate) -> str:
+    """``79 % [70, 88]``; one seed has no interval, and nothing between random and best no share."""
+    if not np.isfinite(share.value):
         return "..."
-    value, low, high = (round(100 * number) for number in numbers)
+    if not np.isfinite([share.low, share.high]).all():
+        return f"{round(100 * share.value)} %"
+    value, low, high = (round(100 * number) for number in (share.value, share.low, share.high))
     return f"{value} % [{low}, {high}]"
 
 
-def _paper_text(cell: DivergenceCell) -> str:
+def _rule_text(cell: DivergenceCell) -> str:
     published = "" if cell.published is None else f" ({cell.published[0]:.2f})"
-    if cell.rule == "guided":
-        mean, spread, share = cell.up_to_half()
-        return f"{mean:.3f} ± {spread:.2f} at {share:.0%}{published}"
     mean, spread = cell.mean("paper", "divergence"), cell.spread("paper")
-    return f"{mean:.3f} ± {spread:.2f} at {cell.kept('paper')}{published}"
+    return f"{mean:.3f} ± {spread:.2f}, {cell.kept('paper')} kept{published}"
+
+
+def _rings_text(cell: DivergenceCell) -> str:
+    at = cell.up_to_half()
+    mean, spread, kept = (cell.curve(name)[at] for name in ("divergence", "spread", "kept_share"))
+    return f"{mean:.3f} ± {spread:.2f}, {kept:.0%} kept"
 
 
 def _seeds_text(cell: DivergenceCell) -> str:

@@ -86,7 +86,7 @@ def time_table(found: Sequence[Course], control: str) -> TextTable:
         )
     title = "Seconds of training on the QED list, one core of a processor; the paper: one TITAN RTX"
     headers = ("method", "seconds", f"times {control}", "paper, seconds", f"times {control}")
-    return TextTable(title, headers, rows)
+    return TextTable(title, headers, rows, name="times")
 
 
 def _seconds_text(course: Course) -> str:

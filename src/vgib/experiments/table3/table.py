@@ -14,9 +14,10 @@ from vgib.experiments.engine import paper
 from vgib.experiments.engine.drawing import Drawn
 from vgib.experiments.engine.recipe import Recipe
 from vgib.experiments.engine.records import Record, Records
-from vgib.experiments.engine.statistics import Array, Difference, column_intervals, plain
+from vgib.experiments.engine.statistics import Array, over_seeds, plain, signed, verdict
 from vgib.experiments.engine.tables import TextTable
 from vgib.experiments.table3.job import ExplanationJob
+from vgib.metrics import Estimate
 
 Side = Literal["plus", "minus"]
 SIDES: tuple[Side, Side] = ("plus", "minus")
@@ -120,12 +121,12 @@ def cells(made: Recipe, records: Records) -> list[FidelityCell]:
     ]
 
 
-def gains(ours: FidelityCell, other: FidelityCell) -> dict[Side, list[Difference]]:
+def gains(ours: FidelityCell, other: FidelityCell) -> dict[Side, list[Estimate]]:
     """By how much ours is better at each share, over the same molecules of the same seeds.
 
     Higher Fidelity+ and lower Fidelity- are better: positive is better in both.
     """
-    groups = []
+    by_seed = []
     for seed in sorted(ours.records.keys() & other.records.keys()):
         a, b = ours.right[seed], other.right[seed]
         count = min(a["alone"].shape[1], b["alone"].shape[1])
@@ -133,8 +134,8 @@ def gains(ours: FidelityCell, other: FidelityCell) -> dict[Side, list[Difference
             sign * (a[part][:, :count] - b[part][:, :count])
             for part, sign in ((PARTS["plus"], -1), (PARTS["minus"], 1))
         ]
-        groups.append(np.concatenate(columns).T)
-    found = column_intervals(groups)
+        by_seed.append(np.concatenate(columns).mean(1))
+    found = [over_seeds(column) for column in np.transpose(by_seed)]
     half = len(found) // 2
     return {"plus": found[:half], "minus": found[half:]}
 
@@ -145,12 +146,17 @@ class Comparison:
 
     method: str
     side: Side
-    gains: list[tuple[tuple[str, str], float, Difference]]
+    gains: list[tuple[tuple[str, str], float, Estimate]]
+
+    @property
+    def mean(self) -> float:
+        """The mean gain."""
+        return float(np.mean([gain.value for _, _, gain in self.gains])) if self.gains else nan
 
     @property
     def verdicts(self) -> Counter[str]:
         """How often ours wins, ties and loses."""
-        return Counter(gain.verdict for _, _, gain in self.gains)
+        return Counter(verdict(gain) for _, _, gain in self.gains)
 
 
 def comparisons(found: Sequence[FidelityCell], ours: str) -> list[Comparison]:
@@ -158,7 +164,7 @@ def comparisons(found: Sequence[FidelityCell], ours: str) -> list[Comparison]:
     own = {cell.place: cell for cell in found if cell.method == ours and cell.records}
     compared = []
     for method in dict.fromkeys(cell.method for cell in found if cell.method != ours):
-        listed: dict[Side, list[tuple[tuple[str, str], float, Difference]]] = {
+        listed: dict[Side, list[tuple[tuple[str, str], float, Estimate]]] = {
             side: [] for side in SIDES
         }
         for cell in found:
@@ -182,6 +188,7 @@ def tables(found: Sequence[FidelityCell], ours: str) -> list[TextTable]:
     gnns = list(dict.fromkeys(cell.gnn for cell in found))
     compared = comparisons(found, ours)
     return [
+        compact_table(found),
         comparison_table(compared, ours),
         *(fidelity_table(found, gnn, side) for gnn in gnns for side in SIDES),
         *(other_judges_table(found, gnn) for gnn in gnns),
@@ -212,7 +219,7 @@ def fidelity_table(
 
 
 def compact_table(found: Sequence[FidelityCell], ratio: float = MIDDLE) -> TextTable:
-    """Both fidelities on every network, for the README."""
+    """Both fidelities of every method on every network."""
     places = list(dict.fromkeys(cell.place for cell in found))
     rows: dict[str, list[str]] = {}
     for cell in found:
@@ -220,8 +227,11 @@ def compact_table(found: Sequence[FidelityCell], ratio: float = MIDDLE) -> TextT
         pair = [f"{cell.fidelity(side, at):.2f}" for side in SIDES] if cell.records else ["..."]
         rows.setdefault(cell.method, []).append(" / ".join(pair))
     headers = ("method", *(f"{target} {gnn.removeprefix('gcn-')}" for target, gnn in places))
-    title = f"Fidelity+ / Fidelity- at keep_ratio {ratio:g}"
-    return TextTable(title, headers, [(name, *texts) for name, texts in rows.items()])
+    title = (
+        f"Fidelity+ / Fidelity- at keep_ratio {ratio:g}: higher is better in the first number, "
+        "lower in the second"
+    )
+    return TextTable(title, headers, [(m, *texts) for m, texts in rows.items()], name="fidelity")
 
 
 def comparison_table(compared: Sequence[Comparison], ours: str) -> TextTable:
@@ -229,24 +239,25 @@ def comparison_table(compared: Sequence[Comparison], ours: str) -> TextTable:
     rows: dict[str, list[str]] = {}
     for one in compared:
         counts = one.verdicts
-        mean = float(np.mean([gain.mean for _, _, gain in one.gains])) if one.gains else nan
         told = f"{counts['win']} / {counts['tie']} / {counts['loss']}"
-        rows.setdefault(one.method, []).extend([told, f"{mean:+.3f}"] if one.gains else ["", ""])
+        rows.setdefault(one.method, []).extend(
+            [told, f"{one.mean:+.3f}"] if one.gains else ["", ""]
+        )
     title = (
         f"{ours} against every other row: better / tie / worse over networks and shares, paired "
-        "over molecules, bootstrap 95 % intervals; and the mean gain"
+        "over molecules, 95 % intervals over seeds; and the mean gain"
     )
     headers = ("against", "Fidelity+", "gain", "Fidelity-", "gain")
-    return TextTable(title, headers, [(name, *texts) for name, texts in rows.items()])
+    return TextTable(title, headers, [(m, *texts) for m, texts in rows.items()], name="against")
 
 
 def losses_table(compared: Sequence[Comparison], ours: str) -> TextTable:
     """Every place at which another row is better beyond the interval."""
     rows: list[tuple[str, ...]] = [
-        (one.method, SIGNS[one.side], *place, f"{ratio:g}", str(gain))
+        (one.method, SIGNS[one.side], *place, f"{ratio:g}", signed(gain))
         for one in compared
         for place, ratio, gain in one.gains
-        if gain.verdict == "loss"
+        if verdict(gain) == "loss"
     ]
     headers = ("row", "measure", "property", "network", "keep_ratio", f"gain of {ours}")
     return TextTable(f"Where another row is better than {ours} beyond the interval", headers, rows)
@@ -269,7 +280,7 @@ def other_judges_table(found: Sequence[FidelityCell], gnn: str) -> TextTable:
         chosen = [cell for cell in own if cell.method == method and cell.records]
         if chosen:
             rows.append((method, *(_text(value, form) for value, form in _judged(chosen))))
-    return TextTable(title, headers, rows)
+    return TextTable(title, headers, rows, name=f"judges {gnn}")
 
 
 def _judged(chosen: Sequence[FidelityCell]) -> Iterator[tuple[float, str]]:
@@ -320,7 +331,7 @@ def network_table(found: Sequence[FidelityCell]) -> TextTable:
             rows[cell.place] = (*cell.place, *numbers)
     title = "The networks: accuracy, that of composition alone, and the ceiling of Fidelity+"
     headers = ("property", "network", "accuracy", "composition alone", "ceiling")
-    return TextTable(title, headers, list(rows.values()))
+    return TextTable(title, headers, list(rows.values()), name="networks")
 
 
 def long_table(found: Sequence[FidelityCell]) -> TextTable:
@@ -357,7 +368,9 @@ def summary(found: Sequence[FidelityCell], ours: str) -> list[dict[str, Any]]:
             "win": one.verdicts["win"],
             "tie": one.verdicts["tie"],
             "loss": one.verdicts["loss"],
-            "gain": plain(float(np.mean([g.mean for _, _, g in one.gains]))) if one.gains else None,
+            "gain": plain(float(np.mean([g.value for _, _, g in one.gains])))
+            if one.gains
+            else None,
         }
         for one in comparisons(found, ours)
     ]

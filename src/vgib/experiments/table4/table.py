@@ -13,16 +13,18 @@ from vgib.experiments.engine.drawing import Drawn
 from vgib.experiments.engine.recipe import Recipe
 from vgib.experiments.engine.records import Record, Records
 from vgib.experiments.engine.statistics import (
-    Difference,
     Folds,
     average_ranks,
     combined_interval,
     corrected_interval,
     plain,
+    signed,
     spread,
+    verdict,
 )
 from vgib.experiments.engine.tables import TextTable
 from vgib.experiments.table4.job import ClassificationJob
+from vgib.metrics import Estimate
 
 Place = tuple[str, str, str]
 """Dataset, readout, encoder: where bottlenecks are compared."""
@@ -53,7 +55,7 @@ class AccuracyCell:
     folds: int
     results: Results
     seconds: tuple[float, ...]
-    difference: Difference | None
+    difference: Estimate | None
     published: tuple[float, float] | None
 
     @property
@@ -133,7 +135,7 @@ def _cell(
     )
 
 
-def paired(results: Results, against: Results) -> Difference | None:
+def paired(results: Results, against: Results) -> Estimate | None:
     """The gain over the folds that both have."""
     both = sorted(results.keys() & against.keys())
     if not both:
@@ -196,7 +198,7 @@ class Summary:
 
     bottleneck: str
     places: int
-    gain: Difference | None
+    gain: Estimate | None
     wins: int
     ties: int
     losses: int
@@ -243,7 +245,7 @@ def summaries(found: Sequence[AccuracyCell], control: str) -> list[Summary]:
     return result
 
 
-def mean_gain(trainings: Iterable[tuple[Place, int, float, dict[str, Any]]]) -> Difference:
+def mean_gain(trainings: Iterable[tuple[Place, int, float, dict[str, Any]]]) -> Estimate:
     """The mean gain over trainings: place, fold, accuracy, the control's result there.
 
     Places of a dataset share their folds and are averaged fold by fold; datasets have nothing in
@@ -271,12 +273,12 @@ def mean_gain(trainings: Iterable[tuple[Place, int, float, dict[str, Any]]]) -> 
 def _summary(
     name: str,
     pairs: Sequence[tuple[AccuracyCell, AccuracyCell]],
-    gain: Difference | None,
+    gain: Estimate | None,
     rank: float | None,
     ranked: int,
 ) -> Summary:
     own = [cell for cell, _ in pairs]
-    verdicts = Counter(cell.difference.verdict for cell in own if cell.difference)
+    verdicts = Counter(verdict(cell.difference) for cell in own if cell.difference)
     folds = [result for cell in own for result in cell.results.values()]
     published = [c.published[0] - p.published[0] for c, p in pairs if c.published and p.published]
     return Summary(
@@ -343,7 +345,7 @@ def _datasets(found: Sequence[AccuracyCell]) -> list[str]:
 
 def _difference_text(cell: AccuracyCell) -> str:
     gap = cell.difference
-    return "..." if gap is None or gap.n < cell.folds else str(gap)
+    return "..." if gap is None or gap.n < cell.folds else signed(gap)
 
 
 def _kept_text(cell: AccuracyCell) -> str:
@@ -381,7 +383,7 @@ def summary_table(found: Sequence[Summary], control: str) -> TextTable:
         (
             summary.bottleneck,
             str(summary.places),
-            "" if summary.gain is None else str(summary.gain),
+            "" if summary.gain is None else signed(summary.gain),
             "" if summary.published_gain is None else f"{summary.published_gain:+.3f}",
             "" if summary.gain is None else summary.verdicts,
             "" if summary.rank is None else f"{summary.rank:.2f}",
@@ -391,21 +393,21 @@ def summary_table(found: Sequence[Summary], control: str) -> TextTable:
         for summary in found
     ]
     title = f"Each bottleneck against {control}, over all cells whose folds are complete"
-    return TextTable(title, headers, rows)
+    return TextTable(title, headers, rows, name="summary")
 
 
 def gains_table(found: Sequence[AccuracyCell], control: str) -> TextTable:
     """The gain of each bottleneck on each dataset, over the cells whose folds are complete."""
     datasets = _datasets(found)
     gains = {
-        (summary.bottleneck, dataset): "..." if summary.gain is None else str(summary.gain)
+        (summary.bottleneck, dataset): "..." if summary.gain is None else signed(summary.gain)
         for dataset in datasets
         for summary in summaries([cell for cell in found if cell.place[0] == dataset], control)
     }
     names = dict.fromkeys(cell.bottleneck for cell in found if cell.bottleneck != control)
     rows = [(name, *(gains.get((name, dataset), "...") for dataset in datasets)) for name in names]
     title = f"The gain over {control} on each dataset, mean over encoders and readouts"
-    return TextTable(title, ("bottleneck", *datasets), rows)
+    return TextTable(title, ("bottleneck", *datasets), rows, name="gains")
 
 
 def view_gains_table(found: Sequence[AccuracyCell], control: str) -> TextTable:
@@ -418,13 +420,14 @@ def view_gains_table(found: Sequence[AccuracyCell], control: str) -> TextTable:
     }
     scored = [cell for cell in found if any(r["views"] for r in cell.results.values())]
     rows: list[tuple[str, ...]] = [
-        (name, view, str(one.places), str(one.gain), one.verdicts, f"{one.kept_share:.2f}")
+        (name, view, str(one.places), signed(one.gain), one.verdicts, f"{one.kept_share:.2f}")
         for name in dict.fromkeys(cell.bottleneck for cell in scored)
         for view in views
         if (one := gains[name, view]).gain is not None
     ]
     headers = ("bottleneck", "predicts from", "cells", "gain", "better / tie / worse", "kept")
-    return TextTable(f"The gain over {control} by what is pooled at test time", headers, rows)
+    title = f"The gain over {control} by what is pooled at test time"
+    return TextTable(title, headers, rows, name="views")
 
 
 def hours_table(found: Sequence[AccuracyCell]) -> TextTable:
@@ -457,7 +460,7 @@ def _long_row(cell: AccuracyCell) -> tuple[str, ...]:
     numbers = (
         *(cell.mean, spread(cell.accuracies)),
         *(seen if seen is not None else (nan, nan)),
-        *((gap.mean, gap.low, gap.high) if gap is not None else (nan, nan, nan)),
+        *((gap.value, gap.low, gap.high) if gap is not None else (nan, nan, nan)),
         cell.kept_share,
     )
     shown = ["" if plain(number) is None else f"{number:.5g}" for number in numbers]

@@ -1,29 +1,31 @@
 """The tables of the README and of the docs, drawn from the committed results alone.
 
 python -m benchmarks.tables            # writes them between their marks
+
+A mark ``<!-- table4 summary -->`` stands for the table of that name of an experiment, as
+``vgib report table4`` draws it; a mark of one word that is no experiment for a benchmark.
 """
 
 import json
 import re
 from collections.abc import Callable
-from functools import cache, partial
+from functools import cache
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
+from vgib.errors import unknown_name
+from vgib.experiments.engine.drawing import Drawn, draw
 from vgib.experiments.engine.recipe import recipe
 from vgib.experiments.engine.records import Records
-from vgib.experiments.engine.tables import TextTable
-from vgib.experiments.figure1 import table as terms
-from vgib.experiments.figure2b import table as noise
-from vgib.experiments.ground_truth import table as truth
-from vgib.experiments.table1 import table as interpretation
-from vgib.experiments.table1.cells import DivergenceCell, cells
-from vgib.experiments.table2 import table as dynamics
-from vgib.experiments.table3 import table as explanation
-from vgib.experiments.table4 import table as classification
 
 ROOT = Path(__file__).resolve().parents[1]
 RESULTS = ROOT / "results" / "benchmarks"
+PAGES = (
+    "README.md",
+    *(f"docs/{name}.md" for name in ("interpretation", "explanation", "classification")),
+    *(f"docs/{name}.md" for name in ("ray", "recognize")),
+)
+MARK = re.compile(r"<!-- (?P<name>(?!end)[^>]+) -->\n.*?<!-- end -->", re.DOTALL)
 
 SPEED = {
     "loop_32": "against a loop over graphs as published, batch 32",
@@ -46,6 +48,18 @@ RAY_RUNS = {
     "ray_2": "Ray, two workers",
     "ray_1_small": "Ray, one worker, an eighth of the input",
 }
+EXPLAIN = {
+    "gnnexplainer_batched": "our GNNExplainer, all in batches, the same masks",
+    "vgib": "a fitted `vgib`",
+    "vgib_explanations": "likewise, with one `Explanation` for each graph",
+}
+RECOGNIZE = {
+    "scores": "predictions and atom scores",
+    "rationale": "with the best part as a fragment",
+    "ensemble": "with three seeds, spread and stability",
+    "guided": "one seed, the predictor chooses among the parts",
+}
+EPOCHS = ("none", "gib", "vgib", "gsat")
 
 
 def ba2motifs() -> str:
@@ -65,92 +79,6 @@ def speed() -> str:
     return "\n".join(rows)
 
 
-@cache
-def _cells(name: str, version: str) -> list[DivergenceCell]:
-    made = recipe(name)
-    found = cells(made, Records(ROOT / "results" / name))
-    return [cell for cell in found if cell.version == version]
-
-
-def table1(version: str) -> str:
-    """Divergence by the paper's rule, with the kept share."""
-    return _rows(interpretation.divergence_table(_cells("table1", version), version))
-
-
-def gap(version: str) -> str:
-    """The share of the gap that is closed at half size."""
-    return _rows(interpretation.gap_table(_cells("table1", version), version, "half", ""))
-
-
-def ablation() -> str:
-    """What the published result is made of."""
-    return _rows(interpretation.paper_rule_table(_cells("ablation_interpretation", "list")))
-
-
-def table2() -> str:
-    """Seconds of training."""
-    made = recipe("table2")
-    found = dynamics.courses(made, Records(ROOT / "results" / made.name))
-    return _rows(dynamics.time_table(found, str(made.control)))
-
-
-def figure1() -> str:
-    """Where the compression term goes."""
-    made = recipe("figure1")
-    return _rows(terms.stability_table(dynamics.courses(made, Records(ROOT / "results/figure1"))))
-
-
-def figure2b() -> str:
-    """Noise in the found half."""
-    made = recipe("figure2b")
-    return _rows(noise.table(noise.disturbances(made, Records(ROOT / "results" / made.name))))
-
-
-@cache
-def _explained(name: str) -> list[explanation.FidelityCell]:
-    return explanation.cells(recipe(name), Records(ROOT / "results" / name))
-
-
-def table3(name: str = "table3") -> str:
-    """Both fidelities of each method at half size."""
-    return _rows(explanation.compact_table(_explained(name)))
-
-
-def table3_against(ours: str, name: str = "table3") -> str:
-    """One row against every other, over networks and shares."""
-    found = explanation.comparisons(_explained(name), ours)
-    return _rows(explanation.comparison_table(found, ours))
-
-
-def table3_judges(gnn: str, name: str = "table3") -> str:
-    """What else is known of the explanations."""
-    return _rows(explanation.other_judges_table(_explained(name), gnn))
-
-
-def table3_networks() -> str:
-    """The networks that are explained."""
-    return _rows(explanation.network_table(_explained("table3")))
-
-
-def ablation_explanation() -> str:
-    """Both fidelities without each part."""
-    return _rows(explanation.compact_table(_explained("ablation_explanation")))
-
-
-def ground_truth(measure: str) -> str:
-    """How well each method finds what is known."""
-    made = recipe("ground_truth")
-    found = truth.cells(made, Records(ROOT / "results" / made.name))
-    return _rows(truth.measure_table(found, measure))
-
-
-def ground_truth_gains(measure: str) -> str:
-    """What the advised form gains on each method."""
-    made = recipe("ground_truth")
-    found = truth.cells(made, Records(ROOT / "results" / made.name))
-    return _rows(truth.gains_table(found, measure))
-
-
 def explain() -> str:
     """Seconds to explain a thousand molecules."""
     found = _load("explain.json")
@@ -164,59 +92,6 @@ def explain() -> str:
         seconds = found[f"{key}_seconds"]
         rows.append(f"| {text} | {seconds:.2f} | {found[f'{key}_times_faster']:,.0f} |")
     return "\n".join(rows)
-
-
-EXPLAIN = {
-    "gnnexplainer_batched": "our GNNExplainer, all in batches, the same masks",
-    "vgib": "a fitted `vgib`",
-    "vgib_explanations": "likewise, with one `Explanation` for each graph",
-}
-
-
-@cache
-def _classified(name: str) -> list[classification.AccuracyCell]:
-    return classification.cells(recipe(name), Records(ROOT / "results" / name))
-
-
-def table4(readout: str) -> str:
-    """One half of Table 4."""
-    return _rows(classification.accuracy_table(_classified("table4"), readout))
-
-
-def table4_summary() -> str:
-    """Each bottleneck against the plain backbone."""
-    found = classification.summaries(_classified("table4"), "none")
-    return _rows(classification.summary_table(found, "none"))
-
-
-def table4_gains() -> str:
-    """Likewise, on each dataset."""
-    return _rows(classification.gains_table(_classified("table4"), "none"))
-
-
-def table4_view_gains() -> str:
-    """The gains by what is pooled at test time."""
-    return _rows(classification.view_gains_table(_classified("table4"), "none"))
-
-
-def table4_hours() -> str:
-    """What Table 4 took."""
-    return _rows(classification.hours_table(_classified("table4")))
-
-
-def table4_unseen() -> str:
-    """The gains without the folds that judged in the studies: the test folds of jobs 0, 1 and 2."""
-    return _rows(classification.unseen_table(_classified("table4"), "none", (8, 9, 0)))
-
-
-def table4_views(
-    name: str, part: Literal["val", "test"], by: Literal["dataset", "encoder"] = "dataset"
-) -> str:
-    """What each setting of a study reaches, by what it predicts from."""
-    return _rows(classification.views_table(_classified(name), "none", part, by))
-
-
-EPOCHS = ("none", "gib", "vgib", "gsat")
 
 
 def epochs() -> str:
@@ -275,19 +150,6 @@ def ray_measured() -> str:
     return "\n".join([*rows, "", told])
 
 
-def _rows(table: TextTable) -> str:
-    """A table without its title, which the page gives it."""
-    return table.markdown().partition("\n\n")[2]
-
-
-RECOGNIZE = {
-    "scores": "predictions and atom scores",
-    "rationale": "with the best part as a fragment",
-    "ensemble": "with three seeds, spread and stability",
-    "guided": "one seed, the predictor chooses among the parts",
-}
-
-
 def recognize() -> str:
     """Molecules a second, and the share of RDKit's own rate."""
     found = _load("recognize.json")
@@ -300,81 +162,41 @@ def recognize() -> str:
     return "\n".join(rows).replace("%", " %").replace("  %", " %")
 
 
-TABLES: dict[str, Callable[[], str]] = {
+BENCHMARKS: dict[str, Callable[[], str]] = {
     "recognize": recognize,
     "ba2motifs": ba2motifs,
     "speed": speed,
-    "table1": partial(table1, "list"),
-    "table1 full": partial(table1, "full"),
-    "gap": partial(gap, "list"),
-    "gap full": partial(gap, "full"),
-    "table2": table2,
-    "figure1": figure1,
-    "figure2b": figure2b,
-    "ablation": ablation,
-    "table3": table3,
-    "table3 against": partial(table3_against, "vgib"),
-    "table3 warmed against": partial(table3_against, "vgib-warmed"),
-    "table3 refined against": partial(table3_against, "vgib-refined"),
-    "scaffold": partial(table3, "table3_scaffold"),
-    "scaffold against": partial(table3_against, "vgib-warmed", "table3_scaffold"),
-    "scaffold judges": partial(table3_judges, "gcn-2x16", "table3_scaffold"),
-    "table3 judges 2x16": partial(table3_judges, "gcn-2x16"),
-    "table3 judges 3x64": partial(table3_judges, "gcn-3x64"),
-    "table3 networks": table3_networks,
-    "ablation explanation": ablation_explanation,
-    "ground truth": partial(ground_truth, "node_auc"),
-    "ground truth edges": partial(ground_truth, "edge_auc"),
-    "ground truth gains": partial(ground_truth_gains, "node_auc"),
-    "table4 summary": table4_summary,
-    "table4 gains": table4_gains,
-    "table4 view gains": table4_view_gains,
-    "table4 unseen": table4_unseen,
-    "table4 hours": table4_hours,
-    "table4 sum": partial(table4, "sum"),
-    "table4 mean": partial(table4, "mean"),
-    "table4 study": partial(table4_views, "table4_study", "test"),
-    "table4 budget": partial(table4_views, "table4_budget", "test"),
-    "table4 gib": partial(table4_views, "table4_gib", "val", "encoder"),
     "epochs": epochs,
     "explain": explain,
     "ray": ray,
     "ray measured": ray_measured,
 }
-
-PAGES = {
-    "README.md": (
-        *("ba2motifs", "speed", "recognize", "table1", "gap", "table2", "table3", "ground truth"),
-        *("table4 summary", "table4 gains", "table4 sum", "table4 mean"),
-    ),
-    "docs/interpretation.md": (
-        *("table1", "table1 full", "gap", "gap full", "table2", "figure1", "figure2b", "ablation"),
-    ),
-    "docs/explanation.md": (
-        *("table3", "table3 against", "table3 warmed against", "table3 refined against"),
-        *("scaffold", "scaffold against", "scaffold judges", "table3 judges 2x16"),
-        *("table3 judges 3x64", "table3 networks", "ablation explanation", "ground truth"),
-        *("ground truth edges", "ground truth gains", "explain"),
-    ),
-    "docs/classification.md": (
-        *("table4 summary", "table4 gains", "table4 view gains", "table4 sum", "table4 mean"),
-        *("table4 study", "table4 budget", "table4 unseen", "table4 hours", "table4 gib", "epochs"),
-    ),
-    "docs/ray.md": ("ray", "ray measured"),
-    "docs/recognize.md": ("recognize",),
-}
-"""The tables of each page."""
+"""What is measured by programs of this folder, not by an experiment."""
 
 
-def filled(page: str, text: str) -> str:
-    """The text of a page with every table of it put between its marks."""
-    for name in PAGES[page]:
-        pattern = re.compile(rf"(<!-- {name} -->\n).*?(<!-- end -->)", re.DOTALL)
-        drawn = TABLES[name]()
-        text, count = pattern.subn(lambda mark, d=drawn: f"{mark[1]}{d}\n{mark[2]}", text)
-        if count != 1:
-            raise SystemExit(f"{page} has {count} places for the table {name!r}; expected one")
-    return text
+@cache
+def drawn(experiment: str) -> Drawn:
+    """The tables of an experiment, from the committed records."""
+    made = recipe(experiment)
+    return draw(made, Records(ROOT / "results" / made.folder))
+
+
+def table(name: str) -> str:
+    """The table that a mark stands for, without its title, which the page gives it."""
+    if name in BENCHMARKS:
+        return BENCHMARKS[name]()
+    experiment, _, wanted = name.partition(" ")
+    tables = {each.name: each for each in drawn(experiment).tables if each.name}
+    if wanted not in tables:
+        raise unknown_name(f"table of {experiment}", wanted, tables)
+    return tables[wanted].markdown().partition("\n\n")[2]
+
+
+def filled(text: str) -> str:
+    """A page with every table of it put between its marks."""
+    return MARK.sub(
+        lambda mark: f"<!-- {mark['name']} -->\n{table(mark['name'])}\n<!-- end -->", text
+    )
 
 
 def _load(name: str) -> dict[str, Any]:
@@ -389,4 +211,4 @@ def _spread(value: dict[str, float]) -> str:
 if __name__ == "__main__":
     for page in PAGES:
         path = ROOT / page
-        path.write_text(filled(page, path.read_text(encoding="utf-8")), encoding="utf-8")
+        path.write_text(filled(path.read_text(encoding="utf-8")), encoding="utf-8")

@@ -5,6 +5,7 @@ from typing import Annotated
 
 import typer
 from rich.console import Console
+from rich.table import Table
 
 from vgib.cli import console
 from vgib.cli.options import Json
@@ -36,7 +37,7 @@ def report(
         if as_json:
             console.show_json(found)
         else:
-            Console().print(console.fields_table(found))
+            Console().print(_coverage_table(found))
         return
     shown = []
     for chosen in [name] if name != "all" else names():
@@ -56,3 +57,18 @@ def report(
             typer.echo(drawing.markdown(made, records, drawn))
     if out is not None and name == "all":
         write_text(out / "index.html", overview.overview(shown))
+
+
+def _coverage_table(found: dict[str, dict[str, int]]) -> Table:
+    """What is computed of each recipe; records that are out of date or of unknown code."""
+    columns = ("recipe", "full cells", "records", "out of date", "unknown code")
+    table = Table(*columns, box=None, header_style="bold")
+    for name, row in found.items():
+        table.add_row(
+            name,
+            f"{row['full_cells']} of {row['cells']}",
+            f"{row['records']} of {row['jobs']}",
+            str(row["out_of_date"]),
+            str(row["unknown"]),
+        )
+    return table

@@ -52,6 +52,6 @@ def read_panel() -> tuple[Expected, ...]:
     """The sixty molecules, in the order of the file beside this module."""
     text = files("vgib.experiments.panel").joinpath("molecules.csv").read_text(encoding="utf-8")
     return tuple(
-        Expected(group=cast(PanelGroup, row.pop("group")), **row)  # the file's test checks the names
+        Expected(group=cast(PanelGroup, row.pop("group")), **row)  # a test checks the names
         for row in csv.DictReader(text.splitlines())
     )

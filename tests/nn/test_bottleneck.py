@@ -30,6 +30,8 @@ CASES: dict[str, tuple[str, dict[str, Any]]] = {
     "attention": ("attention", {}),
     "gib": ("gib", {"inner_steps": 2}),
     "gsat": ("gsat", {}),
+    "gsat-nodes": ("gsat", {"on": "nodes"}),
+    "gmt-sam": ("gmt-sam", {"draws": 2}),
     "vgib": ("vgib", {}),
     "vgib-reference": ("vgib", PRESETS["reference"].bottleneck),
     "vgib-population": ("vgib", {"prior": "population", "subgraph": 1.0, "connectivity": 1.0}),
@@ -147,6 +149,9 @@ def test_saturated_gates_have_finite_losses_and_gradients(
     if hasattr(net.bottleneck, "gate"):
         with torch.no_grad():
             net.bottleneck.gate.mlp[-1].bias.fill_(shift)
+    if hasattr(net.bottleneck, "extractor"):
+        with torch.no_grad():
+            net.bottleneck.extractor.last.bias.fill_(shift)
     assert_finite_loss_and_gradients(net, ORDINARY)
 
 

@@ -44,6 +44,7 @@ CASES: dict[str, dict[str, Any]] = {
     "population": {"bottleneck_options": {"prior": "population"}},
     "gib": {"bottleneck": "gib", "bottleneck_options": {"inner_steps": 3}},
     "gsat": {"bottleneck": "gsat", "bottleneck_options": {"rate_every": 1}},
+    "gmt": {"bottleneck": "gmt-sam", "bottleneck_options": {"rate_every": 1, "draws": 2}},
     "attention": {"bottleneck": "attention"},
     "gin": {"encoder": "gin"},
     "dropout": {"bottleneck": "none", "dropout": 0.5},

@@ -30,7 +30,7 @@ Classes = Annotated[
     bool, typer.Option("--classes", help="The column holds classes (0, 1, ...), not values.")
 ]
 Encoder = Annotated[str, typer.Option(help="gcn, gat, sage or gin.")]
-Bottleneck = Annotated[str, typer.Option(help="vgib, gib, gsat, attention or none.")]
+Bottleneck = Annotated[str, typer.Option(help="vgib, gib, gsat, gmt-sam, attention or none.")]
 Preset = Annotated[
     str, typer.Option(help="recommended, molecules, paper or reference: settings not given.")
 ]

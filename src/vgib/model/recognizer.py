@@ -62,8 +62,9 @@ class SubgraphRecognizer:
     Args:
         encoder: ``"gcn"``, ``"gat"``, ``"sage"``, ``"gin"``, or any module that is called with
             ``(x, edge_index)`` and has an attribute ``out_channels``. A copy of it is trained.
-        bottleneck: ``"vgib"``, ``"gib"``, ``"gsat"``, ``"attention"``, ``"none"``, or a
-            :class:`~vgib.nn.bottleneck.Bottleneck`, class or instance (of which a copy is trained).
+        bottleneck: ``"vgib"``, ``"gib"``, ``"gsat"``, ``"gmt-sam"``, ``"attention"``, ``"none"``,
+            or a :class:`~vgib.nn.bottleneck.Bottleneck`, class or instance (of which a copy is
+            trained).
         task: ``"regression"`` or ``"classification"``; by default, by the type of the labels.
         preset: ``"recommended"``, ``"paper"`` or ``"reference"``; the source of every setting that
             is not given.

@@ -26,6 +26,7 @@ class Encoded:
         graphs: Which nodes belong to which graph.
         readout: How nodes become a graph.
         predicted: For a frozen model that is explained, its predicted class, ``[num_graphs]``.
+        inputs: The features as the graphs have them, before they were embedded, if they are known.
     """
 
     x: Tensor
@@ -34,6 +35,7 @@ class Encoded:
     graphs: Segments
     readout: Readout = "sum"
     predicted: Tensor | None = None
+    inputs: Tensor | None = None
 
     @property
     def h(self) -> Tensor:
@@ -75,12 +77,15 @@ class Perturbed:
         terms: Named loss terms, scalars, not yet weighted.
         attention: A factor for each node, by which the messages that it sends and receives are
             multiplied; the graph is encoded again with it.
+        edge_weight: A weight for each directed edge, ``[num_edges]``, with which the graph is
+            encoded again; of several draws, ``[draws, num_edges]``, the readouts are averaged.
     """
 
     graph: Tensor
     scores: Tensor
     terms: dict[str, Tensor] = field(default_factory=dict)
     attention: Tensor | None = None
+    edge_weight: Tensor | None = None
 
 
 class Bottleneck(nn.Module):
@@ -93,11 +98,14 @@ class Bottleneck(nn.Module):
     ``prediction`` is the loss of the perturbed graph, ``clean`` that of the whole graph,
     ``subgraph`` that of the kept nodes alone; the bottleneck adds terms of its own. A term of
     weight zero is not computed. In training mode ``forward`` may be random; in evaluation mode it
-    must not be. One that is ``decoupled`` leaves encoder and head to the loss on the whole graph;
-    with ``beside_whole`` the head sees what passes beside the readout of the whole graph.
+    must not be. Weights of epochs before ``selected_from`` are never selected by their validation
+    loss: until then a schedule of the bottleneck lasts. One that is ``decoupled`` leaves encoder
+    and head to the loss on the whole graph; with ``beside_whole`` the head sees what passes beside
+    the readout of the whole graph.
     """
 
     predict_from: PredictFrom = "perturbed"
+    selected_from: int = 0
     inner_steps: int = 0
     decoupled: bool = False
     beside_whole: bool = False

@@ -92,15 +92,23 @@ class SubgraphNet(nn.Module):
             if isinstance(edge_index, Adjacency)
             else Adjacency.from_edge_index(edge_index, x.shape[0])
         )
-        return Encoded(channels, states, adj, graphs, self.readout)
+        return Encoded(channels, states, adj, graphs, self.readout, inputs=x)
 
     def perturb(self, encoded: Encoded) -> Perturbed:
         """The bottleneck; where it weights the messages, the graph is encoded again with them."""
         perturbed: Perturbed = self.bottleneck(self._as_seen(encoded))
         if perturbed.attention is not None:
-            weighted = encoded.adj.with_ends(perturbed.attention)
-            perturbed.graph = encoded.pool(self.encoder.states(encoded.x, weighted)[-1])
+            perturbed.graph = self._again(encoded, encoded.adj.with_ends(perturbed.attention))
+        if perturbed.edge_weight is not None:
+            weight = perturbed.edge_weight
+            draws = weight.unbind() if weight.dim() == 2 else (weight,)
+            seen = [self._again(encoded, encoded.adj.with_weight(draw)) for draw in draws]
+            perturbed.graph = torch.stack(seen).mean(0) if len(seen) > 1 else seen[0]
         return perturbed
+
+    def _again(self, encoded: Encoded, adj: Adjacency) -> Tensor:
+        """The readout of the graph that is encoded with other weights on its messages."""
+        return encoded.pool(self.encoder.states(encoded.x, adj)[-1])
 
     def terms(self, x: Tensor, adj: Adjacency, graphs: Segments, y: Tensor) -> dict[str, Tensor]:
         """Every loss term of the objective whose weight is not zero, by name."""
@@ -234,6 +242,8 @@ def build(
             normalize=architecture.normalize,
         )
         if isinstance(encoder, str)
+        else encoder
+        if isinstance(encoder, Encoder)
         else Wrapped(encoder)
     )
     options = dict(bottleneck_options or {})

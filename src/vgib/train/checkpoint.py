@@ -57,12 +57,16 @@ class Progress:
         epoch = len(self.history.epochs)
         self.history.epochs.append({"epoch": epoch + 1, **record})
         loss = record.get("val_loss")
-        if loss is not None and loss < self.history.best_loss:
+        if loss is not None and self._may_be_selected(epoch) and loss < self.history.best_loss:
             self.history.best_loss, self.history.best_epoch = loss, epoch
             if self.settings.select == "best":
                 with self.outer.mean_shown():
                     weights = self.net.state_dict().items()
                     self.best = {name: value.detach().clone() for name, value in weights}
+
+    def _may_be_selected(self, epoch: int) -> bool:
+        """Not while a schedule of the bottleneck lasts, but the last epoch always."""
+        return epoch >= min(self.net.bottleneck.selected_from, self.settings.epochs - 1)
 
     def is_done(self) -> bool:
         """Whether the validation loss has not fallen for too long."""

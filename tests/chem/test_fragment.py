@@ -57,7 +57,7 @@ def test_every_ring_intact_selection_of_a_drug_is_a_valid_fragment(smiles):
         for kept, left in part.attachments:
             bond = mol.GetBondBetweenAtoms(kept, left)
             assert bond.GetBondType() == Chem.BondType.SINGLE and not bond.IsInRing()
-        # Nothing was sanitised on this path, so a fresh reading must agree.
+        # Nothing was sanitized on this path, so a fresh reading must agree.
         again = Chem.MolFromSmiles(part.capped_smiles)
         flat = Chem.MolToSmiles(again, isomericSmiles=False)
         assert fragment(mol, atoms, stereo=False).capped_smiles == flat

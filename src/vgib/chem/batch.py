@@ -43,7 +43,7 @@ class Reading:
 
 @dataclass(frozen=True, eq=False)
 class Readings:
-    """What came of some texts.
+    """The molecules that were read from some texts, and why the others were refused.
 
     Attributes:
         arrays: The molecules that could be read.

@@ -132,7 +132,7 @@ def _check(
 
 
 def laid_out(mol: Mol) -> Mol:
-    """A copy with places in the plane, kekulised where that is possible: ready to be drawn."""
+    """A copy with places in the plane, kekulized where that is possible: ready to be drawn."""
     flat = Chem.Mol(mol)
     rdDepictor.Compute2DCoords(flat, useRingTemplates=True)
     if _crowding(flat) < CROWDED:
@@ -332,7 +332,7 @@ def _describe(mol: Mol, chosen: list[int] | None) -> str:
 
 
 def _titled(svg: str, title: str) -> str:
-    """Without the XML declaration, which HTML does not allow inside; with a text to read out."""
+    """The SVG without its XML declaration, which HTML refuses, and with a text to read out."""
     body = svg[svg.index("<svg") :]
     head, rest = body.split(">", 1)
     return f"{head} role='img'>\n<title>{escape(title)}</title>{rest}"

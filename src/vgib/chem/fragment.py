@@ -1,4 +1,4 @@
-"""A set of atoms as a molecule of its own: sanitised, connected, with attachment points."""
+"""A set of atoms as a molecule of its own: sanitized, connected, with attachment points."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -23,8 +23,8 @@ _PLAIN.sanitize = False
 _PLAIN.copyCoordinates = False
 _PLAIN.clearComputedProps = True
 
-_NO_CENTRE = Chem.ChiralType.CHI_UNSPECIFIED
-_CENTRE = rdqueries.HasChiralTagQueryAtom()
+_NO_CENTER = Chem.ChiralType.CHI_UNSPECIFIED
+_CENTER = rdqueries.HasChiralTagQueryAtom()
 _ALKENE = Chem.MolFromSmarts("[C,N]=[C,N]")
 
 
@@ -38,7 +38,7 @@ class Fragment:
         capped_smiles: Canonical, with hydrogen where bonds were cut: what an oracle judges.
         atom_map: For each atom of ``smiles`` in its order, the atom of the parent; -1 for a ``*``.
         attachments: The cut bonds as (chosen atom, atom left out) of the parent.
-        valid: Whether the atoms make a connected molecule that RDKit can sanitise.
+        valid: Whether the atoms make a connected molecule that RDKit can sanitize.
         reason: Why not, else ``None``.
     """
 
@@ -64,11 +64,11 @@ def fragment(
     stereo: bool = True,
     capped: bool = True,
 ) -> Fragment:
-    """The fragment of a sanitised molecule that consists of ``atoms``.
+    """The fragment of a sanitized molecule that consists of ``atoms``.
 
     Charges stay as they are; an atom at a cut loses its stereo mark and gets hydrogen (or ``*``)
     for what was cut, also [nH] in aromatic rings. Where an aromatic or other multiple bond is cut,
-    the molecule is kekulised first, so that what is left of the ring becomes an ordinary chain.
+    the molecule is kekulized first, so that what is left of the ring becomes an ordinary chain.
 
     Args:
         stereo: whether the SMILES carry stereo marks and isotopes.
@@ -102,8 +102,8 @@ def clean_fragment(
 ) -> str:
     """The SMILES of chosen atoms with ``*`` at each cut, where only clean cuts are made.
 
-    What :func:`fragment` gives as ``smiles``, for one who knows the cuts already: single bonds
-    outside rings, as (chosen atom, atom left out). ``""`` for atoms that are not connected.
+    :func:`fragment` gives the same as ``smiles``; here the caller knows the cuts already: single
+    bonds outside rings, as (chosen atom, atom left out). ``""`` for atoms that are not connected.
     Without ``stereo`` marks and isotopes, if the molecule has none, it takes a third less time.
     """
     part, _ = _opened(mol, chosen, cuts)
@@ -139,7 +139,7 @@ def _written(
 def _written_anew(
     mol: Mol, chosen: tuple[int, ...], stereo: bool, capped: bool
 ) -> tuple[str, tuple[int, ...], str]:
-    """The same where a ring or a multiple bond is cut: what is left is perceived anew."""
+    """What :func:`_written` gives, where a ring or a multiple bond is cut: perceived anew."""
     mol = Chem.Mol(mol)
     Chem.Kekulize(mol, clearAromaticFlags=True)
     cuts = _cuts(mol, chosen, force=True)
@@ -207,8 +207,8 @@ def _opened(
             reset(0)
         dummy.SetNumRadicalElectrons(0)
         dummy.SetAtomMapNum(0)
-        dummy.SetChiralTag(_NO_CENTRE)
-        part.GetAtomWithIdx(atoms.index(inner)).SetChiralTag(_NO_CENTRE)
+        dummy.SetChiralTag(_NO_CENTER)
+        part.GetAtomWithIdx(atoms.index(inner)).SetChiralTag(_NO_CENTER)
     part.UpdatePropertyCache()
     return part, [-1 if atom in outside else atom for atom in atoms]
 
@@ -231,7 +231,7 @@ def _with_dummies(mol: Mol, chosen: tuple[int, ...], cuts: list[_Cut]) -> Mol:
     part = Chem.RWMol(Chem.CopyMolSubset(mol, chosen, _PLAIN))
     for inner, _, order in cuts:
         place = chosen.index(inner)
-        part.GetAtomWithIdx(place).SetChiralTag(_NO_CENTRE)
+        part.GetAtomWithIdx(place).SetChiralTag(_NO_CENTER)
         part.AddBond(place, part.AddAtom(Chem.Atom(0)), _BOND_TYPES[int(order)])
     return part
 
@@ -240,7 +240,7 @@ def _fill(part: Mol, chosen: tuple[int, ...], cuts: list[_Cut]) -> None:
     """Gives the chosen atoms hydrogen for what was cut."""
     for inner, _, order in cuts:
         atom = part.GetAtomWithIdx(chosen.index(inner))
-        atom.SetChiralTag(_NO_CENTRE)
+        atom.SetChiralTag(_NO_CENTER)
         atom.SetNumExplicitHs(atom.GetNumExplicitHs() + int(order))
 
 
@@ -252,6 +252,6 @@ def _perceived(part: Mol, stereo: bool) -> Mol:
 
 
 def _clean_stereo(part: Mol) -> None:
-    """Centres away from the cuts may have lost what made them asymmetric."""
-    if len(part.GetAtomsMatchingQuery(_CENTRE)) or part.HasSubstructMatch(_ALKENE):
+    """Centers away from the cuts may have lost what made them asymmetric."""
+    if len(part.GetAtomsMatchingQuery(_CENTER)) or part.HasSubstructMatch(_ALKENE):
         Chem.AssignStereochemistry(part, cleanIt=True, force=True)

@@ -171,7 +171,7 @@ def functional_groups(mol_or_smiles: Mol | str) -> list[FunctionalGroup]:
 def _outermost(
     found: Sequence[tuple[GroupPattern, set[int]]],
 ) -> list[tuple[GroupPattern, set[int]]]:
-    """Those inside no larger one; but one that is whole stays in one that may be cut."""
+    """The groups inside no larger group; a whole one stays even inside one that may be cut."""
     return [
         (row, atoms)
         for row, atoms in found

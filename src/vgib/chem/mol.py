@@ -185,12 +185,12 @@ _MOST_ROWS = 100_000  # drugs need some hundred; no input can fill the memory
 
 
 def encode(mols: Sequence[Mol], features: str = "rich") -> MolArrays:
-    """The arrays of sanitised molecules.
+    """The arrays of sanitized molecules.
 
     Asking RDKit for each property of each atom costs as much as reading the SMILES. Instead each
     atom gets one number from a few whole-molecule calls that determine all its properties (RDKit's
     connectivity invariant: element, neighbors, hydrogens, charge, isotope, ring; the
-    hybridisation; bond orders), and the properties are read once for each *distinct* number.
+    hybridization; bond orders), and the properties are read once for each *distinct* number.
     """
     words = vocabulary(features)
     matrices = [Chem.GetAdjacencyMatrix(mol, useBO=True).ravel() for mol in mols]

@@ -51,7 +51,7 @@ def to_svg(shapes: Sequence[Shape]) -> str:
 
 
 def as_hex(color: Color) -> str:
-    """As SVG and CSS write it.
+    """A color as SVG and CSS write it.
 
     >>> as_hex((1.0, 0.5, 0.0))
     '#ff8000'

@@ -36,7 +36,7 @@ HYDROGENS = Column("hydrogens", (*map(str, range(5)), OTHER))
 CHARGE = Column("charge", ("-2", "-1", "0", "1", "2", OTHER))
 AROMATIC = Column("aromatic", ("no", "yes"))
 RING = Column("ring", ("no", "yes"))
-HYBRIDISATION = Column("hybridisation", ("SP", "SP2", "SP3", "SP3D", "SP3D2", OTHER))
+HYBRIDIZATION = Column("hybridization", ("SP", "SP2", "SP3", "SP3D", "SP3D2", OTHER))
 BOND = Column("bond", ("aromatic", "double", "single", "triple", OTHER))
 
 
@@ -57,7 +57,7 @@ class Vocabulary:
         return tuple(len(column.values) for column in self.columns)
 
 
-RICH = Vocabulary("rich", (ELEMENT, DEGREE, HYDROGENS, CHARGE, AROMATIC, RING, HYBRIDISATION))
+RICH = Vocabulary("rich", (ELEMENT, DEGREE, HYDROGENS, CHARGE, AROMATIC, RING, HYBRIDIZATION))
 """What a chemist reads off a drawing."""
 
 PAPER = Vocabulary("element", (ELEMENT,))
@@ -81,12 +81,12 @@ _READ: dict[str, Callable[[Any], object]] = {
     "charge": Chem.Atom.GetFormalCharge,
     "aromatic": lambda atom: "yes" if atom.GetIsAromatic() else "no",
     "ring": lambda atom: "yes" if atom.IsInRing() else "no",
-    "hybridisation": Chem.Atom.GetHybridization,
+    "hybridization": Chem.Atom.GetHybridization,
 }
 
 
 def read_atom(atom: Any, words: Vocabulary) -> tuple[int, ...]:
-    """The codes of one atom of a sanitised molecule, read property by property."""
+    """The codes of one atom of a sanitized molecule, read property by property."""
     row = []
     for column in words.columns:
         codes = column.codes
@@ -112,7 +112,7 @@ def capped_codes(codes: Any, cuts: Any, is_lone: Any, words: Vocabulary) -> Any:
             known = codes[:, place] != last
             moved = (codes[:, place] + change * cuts).clip(0, last)
             changed[:, place][known] = moved[known]
-        if column.name == HYBRIDISATION.name:
+        if column.name == HYBRIDIZATION.name:
             was_planar = codes[:, place] == column.codes["SP2"]
             changed[was_planar & is_lone & (cuts > 0), place] = column.codes["SP3"]
     return changed

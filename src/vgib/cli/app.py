@@ -59,7 +59,7 @@ def common(
     ] = False,
     verbose: Annotated[bool, typer.Option("--verbose", "-v", help="Say what is going on.")] = False,
 ) -> None:
-    """Settings of every command."""
+    """Take the options that come before the verb."""
     level = logging.INFO if verbose else logging.WARNING
     handler = RichHandler(console=console.talk, show_time=False, show_path=False)
     logging.basicConfig(level=level, format="%(message)s", handlers=[handler], force=True)

@@ -14,7 +14,7 @@ def demo(
     out: Annotated[Path, typer.Option(help="The folder to write the report to.")] = Path(
         "out/demo"
     ),
-    seed: Annotated[int, typer.Option(help="Seed of everything.")] = 0,
+    seed: Annotated[int, typer.Option(help="Seed of every random number.")] = 0,
     as_json: Json = False,
 ) -> None:
     """Train two small models on embedded data and write a report with pictures."""

@@ -18,9 +18,9 @@ def models_list(context: typer.Context, as_json: Json = False) -> None:
     """List the shipped models and how good they are on molecules that they were not trained on."""
     if context.invoked_subcommand is not None:
         return
-    from vgib.model import shipped as zoo
+    from vgib.model import shipped
 
-    cards = zoo.cards()
+    cards = shipped.cards()
     if as_json:
         console.show_json([{"name": name, **card.model_dump()} for name, card in cards.items()])
     else:

@@ -15,7 +15,9 @@ def serve(
         typer.Option("--model", help="The folder of a model to offer as well; may be repeated."),
     ] = None,
     host: Annotated[str, typer.Option(help="The address to listen at.")] = "127.0.0.1",
-    port: Annotated[int, typer.Option(min=0, max=65535, help="0 for any that is free.")] = 8642,
+    port: Annotated[
+        int, typer.Option(min=0, max=65535, help="The port to listen at; 0 for any that is free.")
+    ] = 8642,
     fetch_editor: Annotated[
         bool, typer.Option("--fetch-editor", help="Fetch the drawing editor with npm, once.")
     ] = False,
@@ -23,8 +25,12 @@ def serve(
     shipped: Annotated[
         bool, typer.Option(help="Whether the models of the package are offered.")
     ] = True,
-    max_atoms: Annotated[int, typer.Option(min=1, help="Of one molecule.")] = 250,
-    max_rows: Annotated[int, typer.Option(min=1, help="Of one uploaded table.")] = 10_000,
+    max_atoms: Annotated[
+        int, typer.Option(min=1, help="The most atoms that a molecule may have.")
+    ] = 250,
+    max_rows: Annotated[
+        int, typer.Option(min=1, help="The most rows that an uploaded table may have.")
+    ] = 10_000,
     cache: Cache = None,
 ) -> None:
     """Serve the models over HTTP, and a page to use them from, to this machine alone."""

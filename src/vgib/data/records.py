@@ -52,8 +52,8 @@ class Table(NamedTuple):
     Attributes:
         name: How the source is called.
         format: Its kind.
-        columns: Their names; ``None`` where records differ.
-        records: One after the other.
+        columns: The names of the columns; ``None`` where they differ from record to record.
+        records: The records, read one after the other as they are asked for.
         share: How much of the source has been read, from 0 to 1; ``None`` where nobody knows.
     """
 

@@ -39,7 +39,7 @@ class Quality(BaseModel):
 
     @classmethod
     def of(cls, estimate: Estimate, trivial: float | None = None) -> "Quality":
-        """An estimate, rounded to what it can tell."""
+        """The quality that an estimate tells, rounded to the digits that its interval supports."""
         value, low, high = (round(x, 4) for x in (estimate.value, estimate.low, estimate.high))
         short = None if trivial is None else round(trivial, 4)
         return cls(value=value, low=low, high=high, n=estimate.n, trivial=short)
@@ -73,7 +73,7 @@ class OracleCard(BaseModel):
 
     @classmethod
     def read(cls, path: Path) -> "OracleCard":
-        """Reads it back.
+        """Reads a card that :meth:`write` wrote.
 
         Raises:
             FileFormatError: the file is missing or no such card.
@@ -104,7 +104,7 @@ class Oracle(ABC):
 
     @property
     def name(self) -> str:
-        """Its public name."""
+        """The public name of the oracle."""
         return self.card.name
 
     @abstractmethod

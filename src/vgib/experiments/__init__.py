@@ -6,8 +6,9 @@ it: ``vgib run NAME`` and ``vgib report NAME`` find it there. It holds
 ``recipe.toml``
     Which jobs make the table: ``summary`` (a sentence), ``[grid]`` (the values on each axis, the
     outermost first), ``[settings]`` (what all jobs share), ``[values.AXIS.VALUE]`` (the settings
-    that a value on an axis stands for), and, if wanted, ``control`` (the row that others are
-    compared with) and ``[cost]`` (seconds of a job, for the time that is left).
+    that a value on an axis stands for), and, if wanted, ``[[skip]]`` (values of some axes that do
+    not meet: their combinations are left out), ``control`` (the row that others are compared with)
+    and ``[cost]`` (seconds of a job, for the time that is left).
 ``job.py``
     ``run(job: SomeJob, *, mirror=None, cache=None) -> Finished`` does one job. ``SomeJob`` is a
     subclass of :class:`vgib.experiments.engine.jobs.Job` with a name of its own; the engine takes

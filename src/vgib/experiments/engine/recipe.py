@@ -34,6 +34,10 @@ class Recipe(Settings):
     values: dict[str, dict[str, dict[str, Any]]] = Field(
         default_factory=dict, description="What a value on an axis stands for, by axis and value."
     )
+    skip: list[dict[str, list[Any]]] = Field(
+        default_factory=list,
+        description="Combinations that are left out: of some axes, the values that do not meet.",
+    )
     cost: dict[str, dict[str, float]] = Field(
         default_factory=dict,
         description="About how many seconds a job takes, by its first axis and its row.",
@@ -72,9 +76,15 @@ class Recipe(Settings):
         found = []
         for chosen in product(*grid.values()):
             named = dict(zip(grid, chosen, strict=True))
+            if self._is_skipped(named):
+                continue
             # What a value on an axis stands for goes before what all share; a user before both.
             found.append(self.job_type.of(**(self.settings | self._resolved(named) | given)))
         return found
+
+    def _is_skipped(self, named: dict[str, Any]) -> bool:
+        """Whether the recipe leaves out these values on its axes."""
+        return any(all(named.get(axis) in out for axis, out in rule.items()) for rule in self.skip)
 
     def _overridden(self, given: Assignments) -> tuple[dict[str, list[Any]], dict[str, Any]]:
         """The grid, and the settings that a user gives."""

@@ -1,0 +1,54 @@
+"""The network of GSAT's authors, which their method needs: with ours its gate is bimodal.
+
+Graph-COM/GSAT, ``src/configs/GIN-*.yml``: two layers of 64 channels with the batch norm between the
+two linear maps of each layer, dropout 0.3 after it.
+"""
+
+import torch
+from torch import Tensor, nn
+
+from vgib.nn.encoder import EdgeIndex, Encoder
+from vgib.nn.layers import BatchNorm
+from vgib.nn.sparse import Adjacency
+
+
+class AuthorsGIN(Encoder):
+    r"""GIN as in PyG's ``BasicGNN``, a linear map of the features before it.
+
+    .. math:: h_i' = \operatorname{dropout} \operatorname{ReLU} W_2 \operatorname{ReLU}
+              \operatorname{BN} W_1 \bigl(h_i + \textstyle\sum_j w_{ij} h_j\bigr)
+
+    Args:
+        in_channels: Channels of the node features.
+        hidden: Channels of every layer.
+        depth: Number of layers.
+        dropout: After each layer.
+    """
+
+    def __init__(
+        self, in_channels: int, *, hidden: int = 64, depth: int = 2, dropout: float = 0.3
+    ) -> None:
+        nn.Module.__init__(self)
+        self.first = nn.Linear(in_channels, hidden)
+        self.layers = nn.ModuleList(
+            nn.Sequential(
+                nn.Linear(hidden, hidden), BatchNorm(hidden), nn.ReLU(), nn.Linear(hidden, hidden)
+            )
+            for _ in range(depth)
+        )
+        self.dropout = nn.Dropout(dropout)
+        self.out_channels = hidden
+
+    def states(self, x: Tensor, edge_index: EdgeIndex) -> tuple[Tensor, ...]:
+        """The representations after each layer, ``[num_nodes, hidden]`` each."""
+        adj = (
+            edge_index
+            if isinstance(edge_index, Adjacency)
+            else Adjacency.from_edge_index(edge_index, x.shape[0])
+        )
+        found = []
+        h = self.first(x)
+        for layer in self.layers:
+            h = self.dropout(torch.relu(layer(h + adj @ h)))
+            found.append(h)
+        return tuple(found)

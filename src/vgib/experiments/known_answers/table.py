@@ -1,0 +1,192 @@
+"""The tables of known answers, from their records."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from vgib.experiments.engine.drawing import Drawn
+from vgib.experiments.engine.paper import numbers
+from vgib.experiments.engine.recipe import Recipe
+from vgib.experiments.engine.records import Record, Records
+from vgib.experiments.engine.statistics import over_seeds, signed, spread, verdict
+from vgib.experiments.engine.tables import TextTable
+from vgib.experiments.known_answers.job import KnownAnswersJob
+
+OURS = "vgib"
+CONTROL = "vgib-beta0"
+LIVES = {
+    "trained": "trained with the network",
+    "posthoc": "on a frozen network",
+    "protocol": "by its authors' protocol",
+}
+MEASURES = {
+    "iou": "IoU at own size (1: the part is the explanation)",
+    "iou_true": "IoU at true size (the best-scored nodes, as many as the explanation has)",
+    "node_auc": "node AUC (0.5: chance)",
+    "edge_auc": "edge AUC, over all edges together",
+    "size_ratio": "size of the part over that of the explanation (1 is right)",
+    "wrongly_marked": "share of nodes marked in graphs without an explanation (0 is right)",
+    "accuracy": "accuracy of the prediction",
+    "part_accuracy_explained": "accuracy from the part alone, on graphs with an explanation",
+}
+COMPARED = ("iou", "iou_true", "node_auc")
+"""The measures of which differences are drawn."""
+
+
+@dataclass(frozen=True)
+class KnownCell:
+    """One method in one of its lives on one set, over seeds."""
+
+    life: str
+    dataset: str
+    method: str
+    seeds: int
+    records: dict[int, Record]
+
+    def value(self, seed: int, name: str) -> float | None:
+        """Of one seed; ``None`` where the set has no such measure."""
+        found: float | None = self.records[seed]["result"][name]
+        return found
+
+    def values(self, name: str) -> list[float]:
+        """Of all seeds, in their order."""
+        found = [self.value(seed, name) for seed in sorted(self.records)]
+        return [value for value in found if value is not None]
+
+    def text(self, name: str) -> str:
+        """``0.994 ± 0.003``, and how many seeds there are while some are missing."""
+        values = self.values(name)
+        if not values:
+            return "..." if not self.records else ""
+        shown = f"{np.mean(values):.3f}"
+        if len(values) > 1:
+            shown += f" ± {spread(values):.3f}"
+        return shown if len(self.records) == self.seeds else f"{shown} [{len(values)}/{self.seeds}]"
+
+
+def cells(made: Recipe, records: Records) -> list[KnownCell]:
+    """Every cell of the recipe, in its order, with what is recorded of it."""
+    done = records.by_key()
+    found: dict[tuple[str, str, str], dict[int, Record]] = {}
+    wanted: dict[tuple[str, str, str], int] = {}
+    for job in made.jobs():
+        assert isinstance(job, KnownAnswersJob)
+        place = (job.life, job.dataset, job.method)
+        wanted[place] = wanted.get(place, 0) + 1
+        own = found.setdefault(place, {})
+        if (record := done.get(job.key())) is not None:
+            own[job.seed] = record
+    return [KnownCell(*place, wanted[place], own) for place, own in found.items()]
+
+
+def draw(made: Recipe, records: Records) -> Drawn:
+    """How well the parts of each method agree with what is known."""
+    found = cells(made, records)
+    return Drawn(tables(found), long_table(found), summary(found))
+
+
+def tables(found: Sequence[KnownCell]) -> list[TextTable]:
+    """One table for each life and measure, the differences, and the rivals beside their papers."""
+    made = []
+    for life in ("trained", "posthoc"):
+        of_life = [cell for cell in found if cell.life == life]
+        made += [measure_table(of_life, name, LIVES[life]) for name in MEASURES]
+    trained = [cell for cell in found if cell.life == "trained"]
+    made += [difference_table(trained, name, CONTROL, of=None) for name in COMPARED]
+    made += [difference_table(trained, name, None, of=OURS) for name in COMPARED]
+    return [*made, published_table(found)]
+
+
+def measure_table(found: Sequence[KnownCell], name: str, life: str) -> TextTable:
+    """Methods down, sets across; the mean over seeds and the sample standard deviation."""
+    datasets = list(dict.fromkeys(cell.dataset for cell in found))
+    rows: dict[str, dict[str, str]] = {}
+    for cell in found:
+        rows.setdefault(cell.method, {})[cell.dataset] = cell.text(name)
+    filled = [
+        (method, *(texts.get(each, "") for each in datasets)) for method, texts in rows.items()
+    ]
+    headers = ("method", *map(_short, datasets))
+    return TextTable(f"{MEASURES[name]}; {life}; mean ± spread over seeds", headers, filled)
+
+
+def difference_table(
+    found: Sequence[KnownCell], name: str, less: str | None, *, of: str | None
+) -> TextTable:
+    """Paired differences over seeds with their 95 % t-interval.
+
+    Of every method less ``less``, or of the method ``of`` less every other one.
+    """
+    fixed = less or of
+    datasets = list(dict.fromkeys(cell.dataset for cell in found))
+    by_place = {(cell.method, cell.dataset): cell for cell in found}
+    rows = []
+    for method in dict.fromkeys(cell.method for cell in found if cell.method != fixed):
+        texts = []
+        for dataset in datasets:
+            one, other = by_place.get((method, dataset)), by_place.get((str(fixed), dataset))
+            texts.append("" if one is None or other is None else _paired(one, other, name, of))
+        rows.append((method, *texts))
+    what = f"each method less {less}" if less else f"{of} less each method"
+    title = f"{MEASURES[name].partition(' (')[0]}: {what}, paired over seeds, 95 % interval"
+    return TextTable(title, ("method", *map(_short, datasets)), rows)
+
+
+def _paired(one: KnownCell, other: KnownCell, name: str, of: str | None) -> str:
+    seeds = sorted(one.records.keys() & other.records.keys())
+    pairs = [(one.value(seed, name), other.value(seed, name)) for seed in seeds]
+    sign = 1 if of is None else -1
+    gains = [sign * (a - b) for a, b in pairs if a is not None and b is not None]
+    if len(gains) < 2:
+        return "..."
+    gain = over_seeds(gains)
+    return f"{signed(gain)} tied" if verdict(gain) == "tie" else signed(gain)
+
+
+def published_table(found: Sequence[KnownCell]) -> TextTable:
+    """Edge AUC of the rivals beside what their papers report, and whether they reach it."""
+    rows: list[tuple[str, ...]] = []
+    for method, sets in numbers("known_answers").items():
+        for dataset, (mean, deviation) in sets.items():
+            life = "protocol" if dataset == "Mutagenicity" else "trained"
+            place = (life, dataset, method)
+            cell = next((c for c in found if (c.life, c.dataset, c.method) == place), None)
+            values = cell.values("edge_auc") if cell is not None else []
+            if cell is None or not values:
+                continue
+            text = f"{mean / 100:.3f}" + (f" ± {deviation / 100:.3f}" if deviation else "")
+            reached = 100 * float(np.mean(values)) >= mean - 2 * (deviation or 0.0)
+            rows.append((method, dataset, cell.text("edge_auc"), text, "yes" if reached else "no"))
+    headers = ("method", "set", "edge AUC", "published", "reached, up to two deviations")
+    return TextTable(
+        "Rivals by their authors' protocol beside their published numbers", headers, rows
+    )
+
+
+def long_table(found: Sequence[KnownCell]) -> TextTable:
+    """One row for each cell and seed with all its numbers, for other programs."""
+    names = (*MEASURES, "kept", "share", "accuracy_explained", "part_accuracy")
+    rows = []
+    for cell in found:
+        for seed in sorted(cell.records):
+            values = [cell.value(seed, name) for name in names]
+            shown = ["" if value is None else f"{value:.5g}" for value in values]
+            rows.append((cell.life, cell.dataset, cell.method, str(seed), *shown))
+    return TextTable("cells", ("life", "dataset", "method", "seed", *names), rows)
+
+
+def summary(found: Sequence[KnownCell]) -> list[dict[str, Any]]:
+    """The means, for machines."""
+    return [
+        {"life": cell.life, "dataset": cell.dataset, "method": cell.method}
+        | {"seeds": len(cell.records)}
+        | {name: float(np.mean(v)) if (v := cell.values(name)) else None for name in MEASURES}
+        for cell in found
+        if cell.records
+    ]
+
+
+def _short(dataset: str) -> str:
+    return dataset.rpartition("/")[2]

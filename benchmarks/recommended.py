@@ -67,7 +67,7 @@ class Variant:
     def settings(self) -> dict[str, Any]:
         """The options of the estimator."""
         shape = {"hidden": self.hidden, "head_hidden": self.hidden, "epochs": self.epochs}
-        return shape | dict(self.options)
+        return shape | {"lr": 3e-3, "cosine": True} | dict(self.options)
 
 
 BASE = Variant()
@@ -149,7 +149,6 @@ class Molecules:
             model = SubgraphRecognizer(
                 variant.encoder,
                 variant.bottleneck,
-                preset="molecules",
                 seed=seed,
                 **variant.settings(),
             )

@@ -37,15 +37,15 @@ BATCH_SIZES = (32, 128, 512, 1024, 2048, 4096)
 
 
 def our_net(
-    graphs: PackedGraphs, layer: str = "gcn", bottleneck: str = "vgib", preset: str = "paper"
+    graphs: PackedGraphs, layer: str = "gcn", bottleneck: str = "", preset: str = "paper"
 ) -> SubgraphNet:
-    """The published network: two layers of 16 channels."""
+    """The published network: two layers of 16 channels, with the bottleneck of the preset."""
     chosen = PRESETS[preset]
     assert graphs.y is not None
     is_value = graphs.y.is_floating_point()
     return build(
         encoder=layer,
-        bottleneck=bottleneck,
+        bottleneck=bottleneck or chosen.method,
         cardinalities=graphs.cardinalities,
         in_channels=graphs.x.shape[1],
         task="regression" if is_value else "classification",
@@ -53,7 +53,7 @@ def our_net(
         architecture=Architecture.of(
             **chosen.architecture | {"hidden": CHANNELS, "head_hidden": 4 if is_value else 16}
         ),
-        bottleneck_options=chosen.bottleneck if bottleneck == "vgib" else {},
+        bottleneck_options={} if bottleneck else chosen.bottleneck,
     )
 
 

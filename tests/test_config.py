@@ -8,7 +8,7 @@ from pydantic import ValidationError
 from vgib.config import PRESETS, Architecture, Preset, Settings, Training, assignments, preset
 from vgib.errors import InputError, UnknownNameError
 from vgib.nn.bottleneck import bottlenecks
-from vgib.nn.vgib import VGIB
+from vgib.nn.paper_vgib import PaperVGIB
 
 
 @pytest.mark.parametrize("kind", [Training, Architecture])
@@ -70,37 +70,31 @@ def test_good_values_are_taken() -> None:
 @pytest.mark.parametrize("name", sorted(PRESETS))
 def test_every_preset_makes_a_bottleneck_an_architecture_and_a_training(name: str) -> None:
     chosen = preset(name)
-    bottleneck = bottlenecks.make("vgib", channels=4, **chosen.bottleneck)
-    assert isinstance(bottleneck, VGIB)
+    bottleneck = bottlenecks.make(chosen.method, channels=4, **chosen.bottleneck)
+    assert isinstance(bottleneck, PaperVGIB)
     Architecture.of(**chosen.architecture)
     Training.of(**chosen.training)
     assert chosen.summary.endswith(".")
 
 
 def test_the_paper_preset_is_the_papers() -> None:
-    bottleneck = bottlenecks.make("vgib", channels=4, **PRESETS["paper"].bottleneck)
+    chosen = PRESETS["paper"]
+    bottleneck = bottlenecks.make(chosen.method, channels=4, **chosen.bottleneck)
+    assert type(bottleneck) is PaperVGIB
     assert bottleneck.prior == "graph"
-    assert bottleneck.noise == "gaussian"
     assert bottleneck.temperature == 1
-    assert bottleneck.log_term
-    assert bottleneck.square_of_sum
-    assert not bottleneck.probabilities_as_logits
     assert bottleneck.weights == {
         "prediction": 1.0,
         "clean": 1.0,
         "subgraph": 0.0,
         "compression": 1e-3,
-        "connectivity": 0.0,
     }
 
 
 def test_the_reference_preset_does_what_the_program_does() -> None:
     chosen = PRESETS["reference"]
-    bottleneck = bottlenecks.make("vgib", channels=4, **chosen.bottleneck)
-    assert bottleneck.noise == "uniform"
-    assert not bottleneck.log_term
-    assert not bottleneck.square_of_sum
-    assert bottleneck.probabilities_as_logits
+    assert chosen.method == "vgib-reference"
+    bottleneck = bottlenecks.make(chosen.method, channels=4, **chosen.bottleneck)
     assert bottleneck.weights["connectivity"] == 1
     architecture = Architecture.of(**chosen.architecture)
     assert not architecture.last_relu
@@ -109,7 +103,9 @@ def test_the_reference_preset_does_what_the_program_does() -> None:
 
 
 def test_the_recommended_preset_has_a_proper_prior() -> None:
-    assert PRESETS["recommended"].bottleneck["prior"] == "population"
+    chosen = PRESETS["recommended"]
+    bottleneck = bottlenecks.make(chosen.method, channels=4, **chosen.bottleneck)
+    assert bottleneck.prior == "population"
 
 
 def test_an_unknown_preset_is_answered_with_the_nearest_name() -> None:
@@ -119,7 +115,7 @@ def test_an_unknown_preset_is_answered_with_the_nearest_name() -> None:
 
 def test_a_preset_refuses_unknown_parts() -> None:
     with pytest.raises(UnknownNameError, match="did you mean 'training'"):
-        Preset.of(summary="One.", trainning={})
+        Preset.of(summary="One.", method="vgib", trainning={})
 
 
 def test_assignments_are_read_as_toml_or_text() -> None:

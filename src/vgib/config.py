@@ -94,7 +94,9 @@ class Training(Settings):
     select: Literal["best", "last"] = Field(
         "best", description="Keep the weights of the lowest validation loss, or the last ones."
     )
-    inner_lr: float = Field(1e-3, gt=0, description="Learning rate of the inner level (GIB).")
+    inner_lr: float | None = Field(
+        None, gt=0, description="Learning rate of the inner level (GIB); None: lr, all along."
+    )
     clip: float | None = Field(None, gt=0, description="Largest norm of the gradient.")
     average: float | None = Field(
         None, gt=0, lt=1, description="Keep a running mean of the weights, with this decay."
@@ -125,6 +127,7 @@ class Preset(Settings):
     """One named choice of everything."""
 
     summary: str = Field(description="What it is, in a sentence.")
+    method: str = Field(description="The name of its bottleneck.")
     bottleneck: dict[str, Any] = Field(default_factory=dict)
     architecture: dict[str, Any] = Field(default_factory=dict)
     training: dict[str, Any] = Field(default_factory=dict)
@@ -132,43 +135,28 @@ class Preset(Settings):
 
 _PUBLISHED_TRAINING = {"epochs": 5, "batch_size": 32, "lr": 1e-3, "weight_decay": 5e-5}
 _PUBLISHED_NET = {"hidden": 16, "depth": 2, "head_hidden": 4, "standardize": False}
-_RECOMMENDED_BOTTLENECK = {"beta": 1e-3, "prior": "population", "clean": 1.0, "subgraph": 1.0}
-_RECOMMENDED_NET = {"hidden": 64, "depth": 3, "head_hidden": 64}
 
 PRESETS: dict[str, Preset] = {
     "paper": Preset(
         summary="The paper's equations: each graph's own prior, no connectivity term.",
+        method="vgib-paper",
         bottleneck={"beta": 1e-3, "temperature": 1.0, "prior": "graph", "clean": 1.0},
         architecture=_PUBLISHED_NET,
         training=_PUBLISHED_TRAINING,
     ),
     "reference": Preset(
         summary="What the authors' published program does where it differs from the paper.",
-        bottleneck={
-            "beta": 1e-3,
-            "temperature": 1.0,
-            "prior": "graph",
-            "clean": 1.0,
-            "connectivity": 1.0,
-            "noise": "uniform",
-            "log_term": False,
-            "square_of_sum": False,
-            "probabilities_as_logits": True,
-        },
+        method="vgib-reference",
+        bottleneck={"beta": 1e-3, "temperature": 1.0, "connectivity": 1.0},
         architecture=_PUBLISHED_NET | {"last_relu": False, "positive_output": True},
         training=_PUBLISHED_TRAINING | {"select": "last"},
     ),
     "recommended": Preset(
         summary="What we found to work best; docs/presets.md says why.",
-        bottleneck=_RECOMMENDED_BOTTLENECK,
-        architecture=_RECOMMENDED_NET,
+        method="vgib",
+        bottleneck={"beta": 1e-3},
+        architecture={"hidden": 64, "depth": 3, "head_hidden": 64},
         training={"epochs": 100, "batch_size": 128, "lr": 1e-3, "patience": 30},
-    ),
-    "molecules": Preset(
-        summary="The recommended model, trained fast on molecules and their fragments.",
-        bottleneck=_RECOMMENDED_BOTTLENECK,
-        architecture=_RECOMMENDED_NET,
-        training={"epochs": 12, "batch_size": 128, "lr": 3e-3, "cosine": True},
     ),
 }
 

@@ -18,6 +18,7 @@ from vgib.model.card import (
     CARD_VERSION,
     WEIGHTS_FILE,
     Card,
+    bottleneck_named_now,
     load_model,
     part_name,
     versions,
@@ -178,3 +179,39 @@ def test_a_save_that_fails_leaves_the_old_model_or_says_so(
 def test_parts_without_a_registered_name_are_called_custom() -> None:
     assert part_name("gcn") == "gcn"
     assert part_name(dict) == "custom:dict" and part_name({}) == "custom:dict"
+
+
+FORMER = Path(__file__).parent / "former"
+"""A model of the preset ``molecules`` that was saved when ``vgib`` was still the paper's form."""
+
+
+def test_a_model_from_before_loads_and_says_what_it_said() -> None:
+    said = json.loads((FORMER / "said.json").read_text(encoding="utf-8"))
+    loaded = SubgraphRecognizer.load(FORMER)
+    assert loaded.predict(SMILES).tolist() == said["values"]
+    assert loaded.scores(SMILES)[:13].tolist() == said["first_scores"]
+    assert (loaded.bottleneck, loaded.preset) == ("vgib-paper", "recommended")
+    assert loaded.card_.bottleneck_options["prior"] == "population"
+
+
+@pytest.mark.parametrize(
+    ("options", "name", "kept"),
+    [
+        ({"prior": "graph", "clean": 1.0, "budget": 0.5}, "vgib-paper", {"prior", "clean"}),
+        (
+            {"noise": "uniform", "prior": "graph", "connectivity": 5.0, "log_term": False},
+            "vgib-reference",
+            {"connectivity"},
+        ),
+        ({"beta": 0.5}, "vgib", {"beta"}),
+    ],
+)
+def test_the_bottleneck_of_a_card_from_before_has_its_present_name(
+    options: dict[str, Any], name: str, kept: set[str]
+) -> None:
+    found, taken = bottleneck_named_now("vgib", options)
+    assert found == name and set(taken) == kept
+    assert bottleneck_named_now("gib", {"predict_from": "clean"}) == (
+        "gib",
+        {"predict_from": "clean"},
+    )

@@ -13,7 +13,6 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from torch_geometric.data import Data
 
 import vgib.nn
-from vgib.config import PRESETS
 from vgib.data.packed import Batch, PackedGraphs
 from vgib.nn.bottleneck import Bottleneck, Encoded, Gate, bottlenecks, connectivity, hard_keep
 from vgib.nn.encoder import Encoder
@@ -33,8 +32,9 @@ CASES: dict[str, tuple[str, dict[str, Any]]] = {
     "gsat-nodes": ("gsat", {"on": "nodes"}),
     "gmt-sam": ("gmt-sam", {"draws": 2}),
     "vgib": ("vgib", {}),
-    "vgib-reference": ("vgib", PRESETS["reference"].bottleneck),
-    "vgib-population": ("vgib", {"prior": "population", "subgraph": 1.0, "connectivity": 1.0}),
+    "vgib-paper": ("vgib-paper", {}),
+    "vgib-reference": ("vgib-reference", {}),
+    "vgib-kept": ("vgib-paper", {"subgraph": 1.0}),
 }
 READOUTS = ["sum", "mean"]
 
@@ -249,7 +249,7 @@ def test_every_term_has_a_weight_and_every_weight_a_term(case: str, readout: str
     assert all(term.shape == () for term in terms.values())
 
 
-@pytest.mark.parametrize("name", ["gib", "gsat", "vgib"])
+@pytest.mark.parametrize("name", ["gib", "gsat", "vgib", "vgib-paper", "vgib-reference"])
 def test_a_term_of_weight_zero_is_not_computed(name: str) -> None:
     bottleneck = bottlenecks.make(name, channels=8, beta=0.0)
     batch = ORDINARY.batch()

@@ -129,6 +129,30 @@ def test_the_subgraph_is_the_probability_weighted_readout(readout: str) -> None:
     assert torch.allclose(perturbed.graph, torch.stack(expected))
 
 
+def test_without_the_information_no_critic_takes_a_step() -> None:
+    bottleneck = GIB(3, beta=0.1, information=False).train()
+    assert bottleneck.weights["compression"] == 0 and bottleneck.inner_steps == 0
+    h = torch.randn(4, 3)
+    adj = Adjacency.from_edge_index(torch.zeros(2, 0, dtype=torch.int64), 4)
+    encoded = Encoded(h, (h,), adj, Segments(torch.tensor([0, 4]).int()))
+    assert "compression" not in bottleneck(encoded).terms
+    assert not list(bottleneck.inner_gradients(encoded))
+
+
+def test_with_the_whole_graph_the_prediction_loss_is_the_mean_of_two() -> None:
+    weights = GIB(3, scale=0.6, whole=True).weights
+    assert (weights["prediction"], weights["clean"]) == pytest.approx((0.3, 0.3))
+
+
+def test_the_prediction_at_test_time_is_that_of_the_soft_sum() -> None:
+    net = SubgraphNet(nn.Identity(), Encoder("gcn", 3), GIB(16), task="classification", outputs=2)
+    x, adj = torch.randn(4, 3), Adjacency.from_edge_index(torch.tensor([[0, 1], [1, 0]]), 4)
+    graphs = Segments(torch.tensor([0, 4]).int())
+    output, scores = net.eval().predict(x, adj, graphs)
+    h = net.encode(x, adj, graphs).h
+    assert torch.allclose(output, net.head((scores.unsqueeze(1) * h).sum(0, keepdim=True)))
+
+
 def test_the_published_classification_weights_can_be_written() -> None:
     weights = GIB(3, beta=0.1, connectivity=0.3, scale=0.7).weights
     assert weights == pytest.approx({"prediction": 0.7, "compression": 0.07, "connectivity": 0.3})

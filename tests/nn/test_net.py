@@ -15,7 +15,7 @@ from vgib.errors import InputError, UnknownNameError
 from vgib.nn.bottleneck import bottlenecks, hard_keep
 from vgib.nn.encoder import Embedding, Encoder, Wrapped
 from vgib.nn.net import SubgraphNet, build
-from vgib.nn.vgib import VGIB
+from vgib.nn.paper_vgib import PaperVGIB
 
 NAMES = bottlenecks.names()
 
@@ -33,7 +33,7 @@ def random_data(sizes: tuple[int, ...] = (4, 1, 6), targets: int = 1) -> list[Da
     return items
 
 
-def make_net(bottleneck: str = "vgib", seed: int = 0, **options: Any) -> SubgraphNet:
+def make_net(bottleneck: str = "vgib-paper", seed: int = 0, **options: Any) -> SubgraphNet:
     settings = {"task": "classification", "outputs": 3} | options
     own = settings.pop("bottleneck_options", {})
     with torch.random.fork_rng():
@@ -107,16 +107,15 @@ def test_integrated_gradients_add_up_to_the_change_of_the_output() -> None:
 
 
 def test_the_objective_is_the_weighted_sum_of_the_terms() -> None:
-    options = {"beta": 0.3, "clean": 0.5, "subgraph": 2.0, "connectivity": 0.7}
+    options = {"beta": 0.3, "clean": 0.5, "subgraph": 2.0}
     net = make_net(bottleneck_options=options).train()
     terms = terms_of(net, CLASSES)
-    assert set(terms) == {"prediction", "clean", "subgraph", "compression", "connectivity"}
+    assert set(terms) == {"prediction", "clean", "subgraph", "compression"}
     expected = (
         terms["prediction"]
         + 0.5 * terms["clean"]
         + 2.0 * terms["subgraph"]
         + 0.3 * terms["compression"]
-        + 0.7 * terms["connectivity"]
     )
     assert torch.allclose(net.objective(terms), expected)
 
@@ -243,45 +242,6 @@ def test_the_average_is_the_mean_of_the_three_predictions() -> None:
     assert not torch.allclose(average, outputs["clean"])
 
 
-def test_decoupled_only_the_whole_graph_teaches_encoder_and_head() -> None:
-    given = {"decoupled": True, "subgraph": 1.0, "beta": 0.5}
-    net = make_net(bottleneck_options=given).train()
-    terms = terms_of(net, CLASSES)
-    weights = [*net.encoder.parameters(), *net.head.parameters()]
-    whole = torch.autograd.grad(terms["clean"], weights, retain_graph=True)
-    total = torch.autograd.grad(net.objective(terms), weights, retain_graph=True)
-    assert all(torch.equal(one, other) for one, other in zip(whole, total, strict=True))
-    assert any(gradient.any() for gradient in whole)
-    for name in ("prediction", "subgraph", "compression"):
-        (gate,) = torch.autograd.grad(
-            terms[name], net.bottleneck.gate.mlp[0].weight, retain_graph=True
-        )
-        assert gate.any(), name
-
-
-def test_beside_the_whole_graph_the_head_sees_both() -> None:
-    given = {"beside_whole": True, "predict_from": "subgraph"}
-    net = make_net(bottleneck_options=given).eval()
-    batch = CLASSES.batch()
-    encoded = net.encode(batch.x, batch.adj, batch.graphs)
-    perturbed = net.perturb(encoded)
-    kept = net.view("subgraph", encoded, perturbed)
-    wanted = net.head(torch.cat([encoded.whole, kept], dim=1))
-    assert torch.equal(net.read(encoded, perturbed), wanted)
-    # Without any node the whole graph still speaks.
-    blank = net.head(torch.cat([encoded.whole, torch.zeros_like(kept)], dim=1))
-    assert blank.std(0).max() > 0
-    net.train()
-    terms = net.terms(batch.x, batch.adj, batch.graphs, batch.y)
-    net.objective(terms).backward()
-    assert net.head[0].weight.grad.shape[1] == 2 * encoded.h.shape[1]
-
-
-def test_decoupled_without_a_loss_on_the_whole_graph_is_refused() -> None:
-    with pytest.raises(InputError, match="needs clean > 0"):
-        VGIB(8, decoupled=True, clean=0.0)
-
-
 def test_dropout_acts_in_training_only() -> None:
     net = make_net("none", dropout=0.5)
     theirs = PygBatch.from_data_list(random_data())
@@ -335,7 +295,7 @@ def test_codes_are_embedded_and_floats_enter_as_they_are() -> None:
 
 
 def test_a_module_and_an_instance_stand_in_for_names() -> None:
-    bottleneck = VGIB(6)
+    bottleneck = PaperVGIB(6)
     encoder = pyg.GraphSAGE(3, hidden_channels=6, num_layers=2)
     net = built(encoder=encoder, bottleneck=bottleneck)
     assert isinstance(net.encoder, Wrapped)

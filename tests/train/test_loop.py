@@ -41,7 +41,8 @@ SHORT = Training(epochs=5, batch_size=20, lr=5e-3, halve_at=2)
 # What a checkpoint must bring back, one difficulty each; all registered bottlenecks are among them.
 CASES: dict[str, dict[str, Any]] = {
     "vgib": {},
-    "population": {"bottleneck_options": {"prior": "population"}},
+    "population": {"bottleneck": "vgib-paper", "bottleneck_options": {"prior": "population"}},
+    "reference": {"bottleneck": "vgib-reference"},
     "gib": {"bottleneck": "gib", "bottleneck_options": {"inner_steps": 3}},
     "gsat": {"bottleneck": "gsat", "bottleneck_options": {"rate_every": 1}},
     "gmt": {"bottleneck": "gmt-sam", "bottleneck_options": {"rate_every": 1, "draws": 2}},

@@ -68,7 +68,7 @@ def assert_same(one: SubgraphNet, other: SubgraphNet) -> None:
 
 
 def test_one_worker_takes_the_steps_of_the_local_loop(cluster: Any, tmp_path: Path) -> None:
-    alone, there = make_net(prior="population"), make_net(prior="population")
+    alone, there = make_net(), make_net()
     told: list[Epoch] = []
     index = torch.arange(300)
     history = train(alone, GRAPHS, index=index, val=VALIDATION, settings=SETTINGS)

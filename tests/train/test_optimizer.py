@@ -4,7 +4,10 @@ import pytest
 import torch
 
 from vgib.config import Training
-from vgib.train.optimizer import Level
+from vgib.nn.encoder import Encoder
+from vgib.nn.gib import GIB
+from vgib.nn.net import SubgraphNet
+from vgib.train.optimizer import Level, levels, rate
 
 
 @pytest.mark.parametrize("decay", [0.0, 0.1])
@@ -21,20 +24,20 @@ def test_a_level_moves_as_torchs_adam_does(decay: float) -> None:
 
 
 def test_the_rate_is_halved_every_so_many_epochs() -> None:
-    level = Level([torch.nn.Parameter(torch.zeros(1))], lr=9.0)
-    rates = []
-    for epoch in range(7):
-        level.set_rate(Training(lr=0.8, halve_at=3), epoch)
-        rates.append(level.lr)
+    rates = [rate(Training(lr=0.8, halve_at=3), epoch, 7) for epoch in range(7)]
     assert rates == pytest.approx([0.8, 0.8, 0.8, 0.4, 0.4, 0.4, 0.2])
-    level.set_rate(Training(lr=0.8), 1000)
-    assert level.lr == 0.8
+    assert rate(Training(lr=0.8), 1000, 2000) == 0.8
 
 
 def test_the_rate_falls_along_half_a_cosine() -> None:
-    level = Level([torch.nn.Parameter(torch.zeros(1))], lr=9.0)
-    rates = []
-    for epoch in range(4):
-        level.set_rate(Training(lr=0.8, epochs=4, cosine=True), epoch)
-        rates.append(level.lr)
+    rates = [rate(Training(lr=0.8, cosine=True), epoch, 4) for epoch in range(4)]
     assert rates == pytest.approx([0.8, 0.4 * (1 + 0.5**0.5), 0.4, 0.4 * (1 - 0.5**0.5)])
+
+
+def test_the_critic_learns_at_the_rate_of_the_outer_level_unless_told() -> None:
+    net = SubgraphNet(
+        torch.nn.Identity(), Encoder("gcn", 3), GIB(16), task="classification", outputs=2
+    )
+    for given, wanted in ((None, 0.01), (0.5, 0.5)):
+        _, inner = levels(net, Training(lr=0.01, halve_at=1, inner_lr=given))
+        assert inner is not None and inner.lr == wanted

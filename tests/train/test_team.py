@@ -20,8 +20,8 @@ GRAPHS = generate_ba2motifs(41)
 VALIDATION = generate_ba2motifs(15, seed=1)
 OPTIONS: dict[str, dict[str, Any]] = {
     "attention": {},
-    "vgib": {"prior": "population"},
-    "gin": {"prior": "population"},
+    "vgib": {},
+    "gin": {},
     "gib": {"inner_steps": 5},
 }
 # With all graphs in one batch, a method without noise takes the same steps alone and in a team.

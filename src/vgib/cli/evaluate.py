@@ -31,7 +31,7 @@ def evaluate(
     target: Target = None,
     classes: Classes = False,
     encoder: Encoder = "gcn",
-    bottleneck: Bottleneck = "vgib",
+    bottleneck: Bottleneck = None,
     preset: Preset = "recommended",
     settings: Settings = None,
     seed: Annotated[int, typer.Option(help="Seed of the training; folds are always the same.")] = 0,

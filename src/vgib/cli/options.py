@@ -30,10 +30,14 @@ Classes = Annotated[
     bool, typer.Option("--classes", help="The column holds classes (0, 1, ...), not values.")
 ]
 Encoder = Annotated[str, typer.Option(help="gcn, gat, sage or gin.")]
-Bottleneck = Annotated[str, typer.Option(help="vgib, gib, gsat, gmt-sam, attention or none.")]
-Preset = Annotated[
-    str, typer.Option(help="recommended, molecules, paper or reference: settings not given.")
+Bottleneck = Annotated[
+    str | None,
+    typer.Option(
+        help="vgib, vgib-paper, vgib-reference, gib, gsat, gmt-sam, attention or none; the "
+        "preset's own when not given."
+    ),
 ]
+Preset = Annotated[str, typer.Option(help="recommended, paper or reference: settings not given.")]
 Settings = Annotated[
     list[str] | None,
     typer.Option("--set", metavar="KEY=VALUE", help="Any one setting, such as epochs=50."),

@@ -33,7 +33,7 @@ def train(
         str | None, typer.Option(help="The column of structures; found when not given.")
     ] = None,
     encoder: Encoder = "gcn",
-    bottleneck: Bottleneck = "vgib",
+    bottleneck: Bottleneck = None,
     preset: Preset = "recommended",
     settings: Settings = None,
     split: Annotated[str, typer.Option(help="random, scaffold or file-order: 85/5/10.")] = "random",

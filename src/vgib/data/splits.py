@@ -40,6 +40,17 @@ def file_order_split(n: int, fractions: Fractions = PAPER_FRACTIONS) -> Split:
     return Split(*_cut(np.arange(n, dtype=np.int64), fractions))
 
 
+def reference_split(n: int, fractions: Fractions = PAPER_FRACTIONS) -> Split:
+    """The split of the paper's published program: the first graphs test, the last ones validate.
+
+    >>> reference_split(20).test
+    array([0, 1])
+    """
+    train, val, test = _cut(np.arange(n, dtype=np.int64), fractions)
+    order = np.roll(np.arange(n, dtype=np.int64), -len(test))
+    return Split(order[train], order[val], order[test])
+
+
 def stratified_folds(
     y: npt.ArrayLike, folds: int = 10, *, seed: int = FOLD_SEED
 ) -> Iterator[Split]:

@@ -9,7 +9,7 @@ from vgib.explain.explainer import Case, explainers
 from vgib.explain.frozen import Removal
 from vgib.nn.bottleneck import Gate
 from vgib.nn.gsat import bernoulli_kl
-from vgib.nn.vgib import relax
+from vgib.nn.paper_vgib import relax
 
 
 @explainers.register("gsat")

@@ -17,8 +17,15 @@ from vgib.explain.lift import ranks
 from vgib.explain.occlusion import single_drops
 from vgib.nn.bottleneck import Gate
 from vgib.nn.gsat import bernoulli_kl
+from vgib.nn.paper_vgib import (
+    UNIFORM_FLOOR,
+    compression,
+    graph_statistics,
+    inject_noise,
+    node_sums,
+    relax,
+)
 from vgib.nn.sparse import Segments
-from vgib.nn.vgib import UNIFORM_FLOOR, compression, graph_statistics, inject_noise, relax
 
 
 @explainers.register("vgib-paper")
@@ -70,7 +77,7 @@ class PublishedVGIB(Amortized):
         mean, std = graph_statistics(h, graphs, self.std_floor)
         z = inject_noise(h, keep, graphs.spread(mean), graphs.spread(std))
         run = case.frozen.run(case.batch, on_last=lambda _: z.view_as(state))
-        bound = compression(h, keep, mean, std, graphs, pole_floor=self.pole_floor)
+        bound = compression(node_sums(h, keep, graphs), mean, std, self.pole_floor)
         return case.frozen.losses(run.output, case.goal).mean() + self.beta * bound.mean()
 
     def explain(self, case: Case) -> Tensor:

@@ -17,8 +17,9 @@ from vgib.chem.vocabulary import vocabulary
 from vgib.config import Architecture
 from vgib.data.files import write_safetensors, write_text
 from vgib.errors import FileFormatError, InputError
-from vgib.nn.bottleneck import Bottleneck
+from vgib.nn.bottleneck import Bottleneck, bottlenecks
 from vgib.nn.net import SubgraphNet, build
+from vgib.registry import option_names
 
 CARD_VERSION = 1
 CARD_FILE = "card.json"
@@ -26,6 +27,9 @@ WEIGHTS_FILE = "model.safetensors"
 CUSTOM = "custom:"
 FORMER_NAMES = {"licence": "license", "normalise": "normalize"}
 """How some fields of a card were spelled before version 0.3."""
+
+FORMER_PRESETS = {"molecules": "recommended"}
+"""The names of presets that were another's network with another training."""
 
 
 class Card(BaseModel):
@@ -107,7 +111,30 @@ def _as_named_now(content: Any) -> Any:
     """A card's fields, and those of its settings, under their present names."""
     if not isinstance(content, dict):
         return content
-    return {FORMER_NAMES.get(name, name): _as_named_now(value) for name, value in content.items()}
+    now = {FORMER_NAMES.get(name, name): _as_named_now(value) for name, value in content.items()}
+    if isinstance(now.get("bottleneck_options"), dict):
+        options = now["bottleneck_options"]
+        now["bottleneck"], now["bottleneck_options"] = bottleneck_named_now(
+            now.get("bottleneck"), options
+        )
+        now["preset"] = FORMER_PRESETS.get(str(now.get("preset")), now.get("preset"))
+    return now
+
+
+def bottleneck_named_now(name: Any, options: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
+    """A bottleneck's present name and options, when it was called ``vgib`` before version 0.3.
+
+    One class had the options of the paper, of its authors' program and of studies. Those that have
+    left concern training alone, so that what is predicted stays the same.
+
+    >>> bottleneck_named_now("vgib", {"beta": 0.1, "prior": "population", "budget": None})
+    ('vgib-paper', {'beta': 0.1, 'prior': 'population'})
+    """
+    if name != "vgib" or not options.keys() & {"prior", "clean", "subgraph", "predict_from"}:
+        return name, options
+    now = "vgib-reference" if options.get("noise") == "uniform" else "vgib-paper"
+    known = option_names(bottlenecks.get(now))
+    return now, {option: value for option, value in options.items() if option in known}
 
 
 def versions() -> dict[str, str]:

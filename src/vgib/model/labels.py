@@ -8,7 +8,7 @@ import torch
 
 from vgib.data.packed import PackedGraphs
 from vgib.errors import InputError
-from vgib.nn.net import Task
+from vgib.nn.bottleneck import Task
 
 
 def with_labels(graphs: PackedGraphs, y: Any = None) -> PackedGraphs:

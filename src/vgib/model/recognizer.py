@@ -30,10 +30,9 @@ from vgib.model.recognition import (
     recognitions,
 )
 from vgib.model.shipped import find
-from vgib.nn.bottleneck import Bottleneck, bottlenecks
+from vgib.nn.bottleneck import Bottleneck, Task, bottlenecks
 from vgib.nn.layers import LAYERS
-from vgib.nn.net import SubgraphNet, Task, build
-from vgib.nn.vgib import VGIB
+from vgib.nn.net import SubgraphNet, build
 from vgib.registry import option_names
 from vgib.train.checkpoint import Epoch, History
 from vgib.train.loop import predict, seeded, train
@@ -41,6 +40,9 @@ from vgib.train.loop import predict, seeded, train
 log = logging.getLogger(__name__)
 
 VALIDATION_SHARE = 0.1
+PLACES = ("channels", "site")
+"""What a bottleneck is told by the network that it is built into, not by its user."""
+
 Array = npt.NDArray[Any]
 
 
@@ -62,9 +64,10 @@ class SubgraphRecognizer:
     Args:
         encoder: ``"gcn"``, ``"gat"``, ``"sage"``, ``"gin"``, or any module that is called with
             ``(x, edge_index)`` and has an attribute ``out_channels``. A copy of it is trained.
-        bottleneck: ``"vgib"``, ``"gib"``, ``"gsat"``, ``"gmt-sam"``, ``"attention"``, ``"none"``,
-            or a :class:`~vgib.nn.bottleneck.Bottleneck`, class or instance (of which a copy is
-            trained).
+        bottleneck: ``"vgib"``, ``"vgib-paper"``, ``"vgib-reference"``, ``"gib"``, ``"gsat"``,
+            ``"gmt-sam"``, ``"attention"``, ``"none"``, or a
+            :class:`~vgib.nn.bottleneck.Bottleneck`, class or instance (of which a copy is trained);
+            that of the preset when ``None``.
         task: ``"regression"`` or ``"classification"``; by default, by the type of the labels.
         preset: ``"recommended"``, ``"paper"`` or ``"reference"``; the source of every setting that
             is not given.
@@ -89,7 +92,7 @@ class SubgraphRecognizer:
     def __init__(
         self,
         encoder: str | nn.Module = "gcn",
-        bottleneck: str | type[Bottleneck] | Bottleneck = "vgib",
+        bottleneck: str | type[Bottleneck] | Bottleneck | None = None,
         *,
         task: Task | None = None,
         preset: str = "recommended",
@@ -98,7 +101,7 @@ class SubgraphRecognizer:
         **options: Any,
     ) -> None:
         self.encoder = encoder
-        self.bottleneck = bottleneck
+        self.bottleneck = _own_bottleneck(preset) if bottleneck is None else bottleneck
         self.task = task
         self.preset = preset
         self.features = features
@@ -125,7 +128,7 @@ class SubgraphRecognizer:
 
     def _bottleneck_options(self) -> list[str]:
         kind = self._bottleneck_class()
-        return [] if kind is None else [o for o in option_names(kind) if o != "channels"]
+        return [] if kind is None else [o for o in option_names(kind) if o not in PLACES]
 
     def _bottleneck_class(self) -> type[Bottleneck] | None:
         """What the options are for; an instance takes none."""
@@ -160,7 +163,7 @@ class SubgraphRecognizer:
             return base | {k: v for k, v in self.options.items() if k in set(fields)}
 
         kind = self._bottleneck_class()
-        of_preset = chosen.bottleneck if kind is VGIB else {}
+        of_preset = chosen.bottleneck if kind is bottlenecks.get(chosen.method) else {}
         options = merged(self._bottleneck_options(), of_preset)
         return Resolved(
             Architecture.of(**merged(Architecture.model_fields, chosen.architecture)),
@@ -422,6 +425,10 @@ class SubgraphRecognizer:
         model.card_ = card
         model.network_ = net.to(device).eval()
         return model
+
+
+def _own_bottleneck(name: str) -> str:
+    return preset(name).method
 
 
 def as_packed(graphs: Any, features: str | None) -> PackedGraphs:

@@ -25,4 +25,9 @@ class Attention(Bottleneck):
         graphs = encoded.graphs
         scores = (logits - graphs.max(logits)[graphs.batch]).exp()
         total = graphs.spread(graphs.sum(scores.unsqueeze(1))).squeeze(1)
-        return Perturbed(graph=encoded.pool(encoded.h, scores / total), scores=scores)
+        weight = scores / total
+        perturbed = Perturbed(graph=encoded.pool(encoded.h, weight), scores=scores)
+        if encoded.readout is None:
+            # A readout of its own expects nodes that count one each on the average.
+            perturbed.z = (weight * graphs.sizes[graphs.batch, 0]).unsqueeze(1) * encoded.h
+        return perturbed

@@ -1,18 +1,40 @@
 """The contract of every bottleneck: node representations in, a perturbed graph and scores out."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Literal
+from typing import Any, Literal, Self
 
 import torch
 from torch import Tensor, nn
 
 from vgib.nn.sparse import Adjacency, Segments
-from vgib.registry import Registry
+from vgib.registry import Registry, refuse_unknown_options
 
 PredictFrom = Literal["perturbed", "subgraph", "clean", "average"]
 Readout = Literal["sum", "mean"]
+Task = Literal["regression", "classification"]
+
+
+@dataclass(frozen=True)
+class Site:
+    """Where a bottleneck is built in: what it is told of the network around it.
+
+    Attributes:
+        channels: Channels of the last layer's states.
+        in_channels: Channels of the features that enter the first layer.
+        depth: How many layers, and so how many states, there are.
+        outputs: Number of classes or values that are predicted.
+        task: Whether these are classes or values.
+        layer: The kind of the network's layers by name, for an encoder of the bottleneck's own.
+    """
+
+    channels: int
+    in_channels: int
+    depth: int
+    outputs: int
+    task: Task
+    layer: str = "gin"
 
 
 @dataclass(eq=False)
@@ -20,22 +42,25 @@ class Encoded:
     """What a bottleneck may look at.
 
     Attributes:
-        x: The features that entered the encoder, ``[num_nodes, channels]``.
-        states: The representations after each layer.
+        x: The features that entered the first layer, ``[num_nodes, in_channels]``.
+        states: The representations after each layer, ``[num_nodes, channels]`` each.
         adj: The edges.
         graphs: Which nodes belong to which graph.
-        readout: How nodes become a graph.
-        predicted: For a frozen model that is explained, its predicted class, ``[num_graphs]``.
+        readout: How nodes become a graph; ``None`` for a frozen network, whose readout is its own
+            affair: a bottleneck then gives the perturbed nodes ``z`` beside ``graph``.
         inputs: The features as the graphs have them, before they were embedded, if they are known.
+        head: What makes an output of a graph's readout.
+        target: What is to be predicted, in training: the classes ``[num_graphs]`` or values.
     """
 
     x: Tensor
     states: tuple[Tensor, ...]
     adj: Adjacency
     graphs: Segments
-    readout: Readout = "sum"
-    predicted: Tensor | None = None
+    readout: Readout | None = "sum"
     inputs: Tensor | None = None
+    head: Callable[[Tensor], Tensor] | None = None
+    target: Tensor | None = None
 
     @property
     def h(self) -> Tensor:
@@ -50,7 +75,20 @@ class Encoded:
     @property
     def whole(self) -> Tensor:
         """The readout of the last layer's nodes, ``[num_graphs, channels]``."""
-        return self.total if self.readout == "sum" else self.graphs.divide(self.total)
+        return self.as_readout(self.total)
+
+    def as_readout(self, total: Tensor) -> Tensor:
+        """The readout of nodes whose sum is known, with noise in the place of some of them."""
+        return total if self.readout == "sum" else self.graphs.divide(total)
+
+    @cached_property
+    def output(self) -> Tensor:
+        """What the network says of the whole graph, made once, ``[num_graphs, outputs]``.
+
+        Logits (or their logarithmic probabilities) of classes, or values.
+        """
+        assert self.head is not None
+        return self.head(self.whole)
 
     def detached(self) -> "Encoded":
         """The same, through which no gradient reaches the encoder."""
@@ -59,11 +97,9 @@ class Encoded:
 
     def pool(self, z: Tensor, weight: Tensor | None = None) -> Tensor:
         """The readout of the (weighted) nodes, ``[num_nodes, c] -> [num_graphs, c]``."""
-        if weight is None:
-            return self.graphs.sum(z) if self.readout == "sum" else self.graphs.mean(z)
         total = self.graphs.sum(z, weight)
-        if self.readout == "sum":
-            return total
+        if weight is None or self.readout != "mean":
+            return self.as_readout(total)
         return total / self.graphs.sum(weight.unsqueeze(1)).clamp(min=torch.finfo(z.dtype).tiny)
 
 
@@ -72,20 +108,53 @@ class Perturbed:
     """What a bottleneck lets through.
 
     Attributes:
-        graph: The readout of the perturbed nodes, ``[num_graphs, channels]``.
+        graph: The readout of the perturbed nodes, ``[num_graphs, channels]``, from which the
+            network's head predicts; ``None`` where the bottleneck predicts by itself.
         scores: One number in [0, 1] for each node; higher means kept.
         terms: Named loss terms, scalars, not yet weighted.
         attention: A factor for each node, by which the messages that it sends and receives are
-            multiplied; the graph is encoded again with it.
+            multiplied; the network encodes the graph again with it.
         edge_weight: A weight for each directed edge, ``[num_edges]``, with which the graph is
             encoded again; of several draws, ``[draws, num_edges]``, the readouts are averaged.
+        z: The perturbed nodes, ``[num_nodes, channels]``, which take the place of the last layer's
+            states in a frozen network.
+        output: The prediction from the perturbed graph, ``[num_graphs, outputs]``, of a bottleneck
+            with an encoder and a head of its own.
     """
 
-    graph: Tensor
+    graph: Tensor | None
     scores: Tensor
     terms: dict[str, Tensor] = field(default_factory=dict)
     attention: Tensor | None = None
     edge_weight: Tensor | None = None
+    z: Tensor | None = None
+    output: Tensor | None = None
+
+
+@dataclass(frozen=True)
+class Stage:
+    """A part of training in which some of the parameters move and the rest stay as they are.
+
+    Attributes:
+        name: What the bottleneck calls it.
+        moves: The parameters that move, by the beginnings of their names in the network, such as
+            ``("encoder", "head", "bottleneck.gate")``; all of them when empty. Whatever does not
+            move is in evaluation mode.
+        share: How many epochs it has, as a share of the epochs of the settings.
+        weights: The weights of the loss terms in this stage; the bottleneck's own when ``None``.
+        select: Whether the best or the last epoch of the stage stays; the settings say it when
+            ``None``.
+    """
+
+    name: str = "all"
+    moves: tuple[str, ...] = ()
+    share: float = 1.0
+    weights: dict[str, float] | None = None
+    select: Literal["best", "last"] | None = None
+
+    def is_moving(self, parameter: str) -> bool:
+        """Whether the parameter of this name moves."""
+        return not self.moves or parameter.startswith(self.moves)
 
 
 class Bottleneck(nn.Module):
@@ -98,28 +167,46 @@ class Bottleneck(nn.Module):
     ``prediction`` is the loss of the perturbed graph, ``clean`` that of the whole graph,
     ``subgraph`` that of the kept nodes alone; the bottleneck adds terms of its own. A term of
     weight zero is not computed. In training mode ``forward`` may be random; in evaluation mode it
-    must not be. Weights of epochs before ``selected_from`` are never selected by their validation
-    loss: until then a schedule of the bottleneck lasts. One that is ``decoupled`` leaves encoder
-    and head to the loss on the whole graph; with ``beside_whole`` the head sees what passes beside
-    the readout of the whole graph.
+    must not be. Training may go in several ``stages``; ``stage`` is the one that is on. Weights of
+    epochs before ``selected_from`` are never selected by their validation loss: until then a
+    schedule of the bottleneck lasts.
     """
 
     predict_from: PredictFrom = "perturbed"
     selected_from: int = 0
     inner_steps: int = 0
-    decoupled: bool = False
-    beside_whole: bool = False
+    stages: tuple[Stage, ...] = (Stage(),)
 
     def __init__(self) -> None:
         super().__init__()
         self.weights: dict[str, float] = {"prediction": 1.0}
+        self.stage: Stage = self.stages[0]
+
+    @classmethod
+    def at(cls, site: Site, **options: Any) -> Self:
+        """A bottleneck for this place; most need to know no more than its channels."""
+        return cls(channels=site.channels, **options)  # type: ignore[call-arg]  # every child's
 
     def forward(self, encoded: Encoded) -> Perturbed:
         """Perturbs and scores."""
         raise TypeError(f"{type(self).__name__} must define forward(encoded) -> Perturbed")
 
+    def start_stage(self, stage: Stage) -> None:
+        """Called before the first epoch of each stage, and when training goes on within it."""
+        self.stage = stage
+        if stage.weights is not None:
+            self.weights = dict(stage.weights)
+
     def start_epoch(self, epoch: int) -> None:
-        """Called before each epoch, for schedules."""
+        """Called before each epoch of a stage, for schedules."""
+
+    def criterion(self, encoded: Encoded, perturbed: Perturbed) -> Tensor | None:
+        """What the best epoch of this stage has least of on the validation graphs.
+
+        A mean over the graphs, without randomness; ``None`` stands for the loss of the prediction
+        that is used at test time.
+        """
+        return None
 
     def inner_gradients(self, encoded: Encoded) -> Iterator[None]:
         """The steps of the inner level (GIB alone): each leaves a gradient in its parameters."""
@@ -131,6 +218,19 @@ class Bottleneck(nn.Module):
 
 
 bottlenecks: Registry[Bottleneck] = Registry("bottleneck")
+
+
+def build_in(
+    kind: str | type[Bottleneck] | Bottleneck, site: Site, options: dict[str, Any]
+) -> Bottleneck:
+    """The bottleneck of this name or class in its place; an instance stays as it is."""
+    if isinstance(kind, Bottleneck):
+        return bottlenecks.make(kind, **options)
+    cls = bottlenecks.get(kind) if isinstance(kind, str) else kind
+    refuse_unknown_options(
+        f"bottleneck {kind if isinstance(kind, str) else kind.__name__}", cls, options
+    )
+    return cls.at(site, **options)
 
 
 @bottlenecks.register("none")

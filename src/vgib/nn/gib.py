@@ -103,7 +103,14 @@ class GIB(Bottleneck):
 
     A two-level problem: before each outer step the critic :math:`\phi` takes ``inner_steps`` steps
     of its own on the same batch; :mod:`vgib.train.loop` shows both levels in one loop. The
-    subgraph is the soft assignment ``p`` of its nodes, pooled with the readout.
+    subgraph is the soft assignment ``p`` of its nodes, pooled with the readout, at test time too.
+
+    Note:
+        The authors' program for classification hands the critic one embedding of the whole batch
+        for all of its graphs, from which no critic can learn anything: ``information=False`` is
+        what it does, the term as written is what its paper says. Its critic learns at the rate at
+        which the outer level starts (``inner_lr`` of :class:`~vgib.config.Training`). The program
+        for interpretation supervises the whole graph beside the subgraph (``whole``).
 
     Args:
         channels: Channels of the node representations.
@@ -111,6 +118,9 @@ class GIB(Bottleneck):
         connectivity: Weight of the connectivity term.
         scale: Weight of the prediction and information terms; the published classification setting
             has 0.7 here beside a connectivity weight of 0.3.
+        information: Whether the information is estimated and paid for at all.
+        whole: Whether the whole graph is to predict the label too; the prediction loss is then the
+            mean of both.
         inner_steps: Steps of the critic before each outer step.
         critic_hidden: Width of the critic.
         predict_from: What is pooled at test time.
@@ -123,6 +133,8 @@ class GIB(Bottleneck):
         beta: float = 0.2,
         connectivity: float = 5.0,
         scale: float = 1.0,
+        information: bool = True,
+        whole: bool = False,
         inner_steps: int = 150,
         critic_hidden: int = 4,
         predict_from: PredictFrom = "perturbed",
@@ -130,18 +142,22 @@ class GIB(Bottleneck):
         super().__init__()
         self.gate = Gate(channels)
         self.critic = Critic(channels, critic_hidden)
-        self.inner_steps = inner_steps
+        self.inner_steps = inner_steps if information else 0
         self.predict_from = predict_from
         self.weights = {
             "prediction": scale,
-            "compression": scale * beta,
+            "compression": scale * beta if information else 0.0,
             "connectivity": connectivity,
         }
+        if whole:
+            self.weights |= {"prediction": scale / 2, "clean": scale / 2}
 
     def forward(self, encoded: Encoded) -> Perturbed:
         """Weights each node by its keep-probability."""
         p = torch.sigmoid(self.gate(encoded.h))
         perturbed = Perturbed(graph=encoded.pool(encoded.h, p), scores=p)
+        if encoded.readout is None:
+            perturbed.z = p.unsqueeze(1) * encoded.h
         if self.training:
             if self.weights["compression"]:
                 perturbed.terms["compression"] = self.information(encoded, perturbed)
@@ -152,6 +168,7 @@ class GIB(Bottleneck):
 
     def information(self, encoded: Encoded, perturbed: Perturbed) -> Tensor:
         """The critic's present estimate of I(G_sub; G)."""
+        assert perturbed.graph is not None
         return donsker_varadhan(self.critic, encoded.whole, perturbed.graph)
 
     @torch.no_grad()

@@ -11,7 +11,7 @@ from vgib.errors import InputError
 from vgib.nn.bottleneck import Bottleneck, Encoded, Perturbed, bottlenecks, straight_through
 from vgib.nn.gsat import GSAT, Level
 from vgib.nn.net import SubgraphNet
-from vgib.nn.vgib import relax
+from vgib.nn.paper_vgib import relax
 
 
 def drawn(weight: Tensor, draws: int) -> Tensor:

@@ -12,8 +12,8 @@ from torch import Tensor, nn
 
 from vgib.errors import InputError
 from vgib.nn.bottleneck import Bottleneck, Encoded, Perturbed, bottlenecks
+from vgib.nn.paper_vgib import relax
 from vgib.nn.sparse import Adjacency, Segments
-from vgib.nn.vgib import relax
 
 Level = Literal["edges", "nodes"]
 

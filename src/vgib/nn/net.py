@@ -1,6 +1,6 @@
 """The whole model as a visible composition: head(readout(bottleneck(encoder(features(G)))))."""
 
-from typing import Any, Literal
+from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -13,14 +13,14 @@ from vgib.nn.bottleneck import (
     Perturbed,
     PredictFrom,
     Readout,
-    bottlenecks,
+    Site,
+    Task,
+    build_in,
     hard_keep,
     straight_through,
 )
 from vgib.nn.encoder import Embedding, Encoder, Wrapped
 from vgib.nn.sparse import Adjacency, Segments
-
-Task = Literal["regression", "classification"]
 
 THREE_VIEWS: tuple[PredictFrom, ...] = ("subgraph", "perturbed", "clean")
 """Three ways to read a graph at test time: its kept nodes, the perturbed graph that is expected,
@@ -67,7 +67,7 @@ class SubgraphNet(nn.Module):
         self.encoder = encoder
         self.bottleneck = bottleneck
         self.head = nn.Sequential(
-            nn.Linear(encoder.out_channels * (2 if bottleneck.beside_whole else 1), head_hidden),
+            nn.Linear(encoder.out_channels, head_hidden),
             nn.ReLU(),
             nn.Dropout(dropout),
             nn.Linear(head_hidden, outputs),
@@ -92,11 +92,11 @@ class SubgraphNet(nn.Module):
             if isinstance(edge_index, Adjacency)
             else Adjacency.from_edge_index(edge_index, x.shape[0])
         )
-        return Encoded(channels, states, adj, graphs, self.readout, inputs=x)
+        return Encoded(channels, states, adj, graphs, self.readout, x, self.head)
 
     def perturb(self, encoded: Encoded) -> Perturbed:
         """The bottleneck; where it weights the messages, the graph is encoded again with them."""
-        perturbed: Perturbed = self.bottleneck(self._as_seen(encoded))
+        perturbed: Perturbed = self.bottleneck(encoded)
         if perturbed.attention is not None:
             perturbed.graph = self._again(encoded, encoded.adj.with_ends(perturbed.attention))
         if perturbed.edge_weight is not None:
@@ -113,22 +113,29 @@ class SubgraphNet(nn.Module):
     def terms(self, x: Tensor, adj: Adjacency, graphs: Segments, y: Tensor) -> dict[str, Tensor]:
         """Every loss term of the objective whose weight is not zero, by name."""
         encoded = self.encode(x, adj, graphs)
+        encoded.target = y
         return self.terms_of(encoded, self.perturb(encoded), y)
 
     def terms_of(self, encoded: Encoded, perturbed: Perturbed, y: Tensor) -> dict[str, Tensor]:
-        """Likewise, of a graph that is encoded and perturbed already."""
+        """Every such loss term of a graph that is encoded and perturbed already."""
         weights = self.bottleneck.weights
-        views = {"prediction": perturbed.graph}
+        terms, views = {}, {}
+        if weights.get("prediction"):
+            if perturbed.output is not None:
+                terms["prediction"] = self.loss(perturbed.output, y)
+            elif perturbed.graph is not None:
+                views["prediction"] = perturbed.graph
         if weights.get("clean"):
             views["clean"] = encoded.whole
         if weights.get("subgraph"):
             hard = hard_keep(perturbed.scores, encoded.graphs)
-            keep = straight_through(hard, perturbed.scores)
-            seen = self._as_seen(encoded)
-            views["subgraph"] = seen.pool(seen.h, keep)
-        outputs = self._heads({name: self.shown(encoded, view) for name, view in views.items()})
-        losses = self.losses(outputs, torch.cat([y] * len(views))).view(len(views), -1).mean(1)
-        return dict(zip(views, losses.unbind(), strict=True)) | perturbed.terms
+            views["subgraph"] = encoded.pool(encoded.h, straight_through(hard, perturbed.scores))
+        if views:
+            # One call for all views: at this size a call costs more than its arithmetic.
+            outputs = self.head(torch.cat(list(views.values())))
+            losses = self.losses(outputs, torch.cat([y] * len(views))).view(len(views), -1).mean(1)
+            terms |= dict(zip(views, losses.unbind(), strict=True))
+        return terms | perturbed.terms
 
     def objective(self, terms: dict[str, Tensor]) -> Tensor:
         """The weighted sum of the terms: what is minimized."""
@@ -158,10 +165,14 @@ class SubgraphNet(nn.Module):
     def read(self, encoded: Encoded, perturbed: Perturbed) -> Tensor:
         """The raw output for the views of the graph that ``bottleneck.predict_from`` names."""
         name = self.bottleneck.predict_from
+        if name == "clean":
+            return encoded.output
+        if name == "perturbed" and perturbed.output is not None:
+            return perturbed.output
         if name != "average":
-            output: Tensor = self.head(self.shown(encoded, self.view(name, encoded, perturbed)))
+            output: Tensor = self.head(self.view(name, encoded, perturbed))
             return output
-        views = [self.shown(encoded, self.view(each, encoded, perturbed)) for each in THREE_VIEWS]
+        views = [self.view(each, encoded, perturbed) for each in THREE_VIEWS]
         mean: Tensor = self.head(torch.stack(views)).mean(0)
         return mean
 
@@ -174,29 +185,8 @@ class SubgraphNet(nn.Module):
                 keep = hard_keep(perturbed.scores, encoded.graphs).to(encoded.h)
                 return encoded.pool(encoded.h, keep)
             case _:
+                assert perturbed.graph is not None
                 return perturbed.graph
-
-    def shown(self, encoded: Encoded, view: Tensor) -> Tensor:
-        """What the head sees: a view of the graph, beside the whole of it where this is wanted."""
-        return torch.cat([encoded.whole, view], dim=1) if self.bottleneck.beside_whole else view
-
-    def _heads(self, views: dict[str, Tensor]) -> Tensor:
-        """The head on each view, one after the other, ``[views * num_graphs, outputs]``."""
-        if not self.bottleneck.decoupled:
-            both: Tensor = self.head(torch.cat(list(views.values())))
-            return both
-        as_it_is = {name: value.detach() for name, value in self.head.named_parameters()}
-        outputs = [
-            self.head(view)
-            if name == "clean"
-            else torch.func.functional_call(self.head, as_it_is, (view,))
-            for name, view in views.items()
-        ]
-        return torch.cat(outputs)
-
-    def _as_seen(self, encoded: Encoded) -> Encoded:
-        """What the bottleneck looks at."""
-        return encoded.detached() if self.bottleneck.decoupled else encoded
 
     def rescale(self, output: Tensor) -> Tensor:
         """Regression outputs in the units of the target; class logits as they are."""
@@ -246,13 +236,18 @@ def build(
         if isinstance(encoder, Encoder)
         else Wrapped(encoder)
     )
-    options = dict(bottleneck_options or {})
-    if isinstance(bottleneck, str | type):
-        options["channels"] = encoding.out_channels
+    site = Site(
+        channels=encoding.out_channels,
+        in_channels=in_channels,
+        depth=architecture.depth if isinstance(encoder, str) else 1,
+        outputs=outputs,
+        task=task,
+        **({"layer": encoder} if isinstance(encoder, str) else {}),
+    )
     return SubgraphNet(
         features,
         encoding,
-        bottlenecks.make(bottleneck, **options),
+        build_in(bottleneck, site, bottleneck_options or {}),
         task=task,
         outputs=outputs,
         readout=architecture.readout,

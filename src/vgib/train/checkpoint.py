@@ -3,20 +3,24 @@
 import hashlib
 import json
 import logging
-from dataclasses import dataclass, field
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
 import torch
 from safetensors import SafetensorError, safe_open
 from torch import Tensor, nn
+from torch.optim.swa_utils import AveragedModel, get_ema_multi_avg_fn
 
 from vgib.config import Training
 from vgib.data.files import write_safetensors
 from vgib.data.packed import PackedGraphs
 from vgib.errors import FileFormatError, InputError
+from vgib.nn.bottleneck import Stage
 from vgib.nn.net import SubgraphNet
-from vgib.train.optimizer import Level
+from vgib.train.optimizer import Level, levels, rate
+from vgib.train.team import ALONE, Alone
 
 log = logging.getLogger(__name__)
 
@@ -40,33 +44,122 @@ class History:
         return [epoch[name] for epoch in self.epochs]
 
 
-@dataclass
 class Progress:
-    """All that training needs to go on: weights, moments, random state, history, best weights."""
+    """All that training needs to go on: weights, moments, random state, history, best weights.
 
-    net: SubgraphNet
+    Args:
+        net: The model.
+        settings: How it is trained.
+        identity: See :func:`identity`.
+        team: The workers that train it.
+
+    Attributes:
+        stage: The stage of the bottleneck's training that is on.
+        outer: What moves in it.
+        inner: What the inner level of a two-level objective moves.
+        mean: The running mean of the weights, where one is kept.
+        best: The weights of the best epoch of this stage.
+        history: What happened in each epoch.
+    """
+
     outer: Level
     inner: Level | None
-    history: History
-    settings: Training
-    identity: dict[str, Any]
-    best: dict[str, Tensor] = field(default_factory=dict)
+
+    def __init__(
+        self,
+        net: SubgraphNet,
+        settings: Training,
+        identity: dict[str, Any],
+        team: Alone = ALONE,
+    ) -> None:
+        self.net, self.settings, self.identity, self.team = net, settings, identity, team
+        self.history = History()
+        self.trainable = {n: p for n, p in net.named_parameters() if p.requires_grad}
+        self._enter(0)
+
+    def _enter(self, number: int) -> None:
+        """Begins a stage: lets its parameters move and holds all others."""
+        self.number, self.stage = number, self.net.bottleneck.stages[number]
+        self.begun = len(self.history.epochs)
+        self.history.best_epoch, self.history.best_loss = -1, float("inf")
+        self.best: dict[str, Tensor] = {}
+        self.mean: AveragedModel | None = None
+        for name, parameter in self.trainable.items():
+            parameter.requires_grad_(self.stage.is_moving(name))
+        self.net.bottleneck.start_stage(self.stage)
+        self.outer, self.inner = levels(self.net, self.settings, self.team)
+
+    def leave(self) -> None:
+        """Ends a stage: the selected weights stay, and every parameter has its own memory again."""
+        if self.best:
+            self.net.load_state_dict(self.best)
+        elif self.mean is not None:
+            self.net.load_state_dict(self.mean.module.state_dict())
+        for level in self.levels().values():
+            level.parameters.release()
+        for parameter in self.trainable.values():
+            parameter.requires_grad_(True)
+
+    def stages_left(self) -> Iterator[Stage]:
+        """This stage and those after it, which begin with the selected weights of the last one."""
+        yield self.stage
+        for number in range(self.number + 1, len(self.net.bottleneck.stages)):
+            self.leave()
+            self._enter(number)
+            yield self.stage
+
+    def epochs_left(self) -> Iterator[int]:
+        """The epochs of this stage that are to come, until the validation loss stops falling."""
+        for epoch in range(len(self.history.epochs) - self.begun, self.epochs):
+            if self.is_done():
+                return
+            yield epoch
+
+    @property
+    def epochs(self) -> int:
+        """How many epochs this stage has."""
+        return stage_epochs(self.stage, self.settings.epochs)
+
+    def start_epoch(self, epoch: int) -> None:
+        """Sets the learning rate, tells the bottleneck, and puts what moves in training mode."""
+        self.outer.lr = rate(self.settings, epoch, self.epochs)
+        self.net.bottleneck.start_epoch(epoch)
+        self.net.train()
+        if self.stage.moves:
+            _let_rest(self.net)
+
+    def update_mean(self) -> None:
+        """Moves the running mean of the weights, when one is kept, towards what they are now."""
+        if self.settings.average is None:
+            return
+        if self.mean is None:
+            moved = get_ema_multi_avg_fn(self.settings.average)  # type: ignore[no-untyped-call]
+            self.mean = AveragedModel(self.net, multi_avg_fn=moved)
+        self.mean.update_parameters(self.net)
+
+    @property
+    def shown(self) -> SubgraphNet:
+        """The network that is judged and selected: with the mean of the weights, if one is kept."""
+        if self.mean is None:
+            return self.net
+        assert isinstance(self.mean.module, SubgraphNet)
+        return self.mean.module
 
     def finish_epoch(self, record: Epoch) -> None:
         """Files the record and remembers the weights when they are the best so far."""
         epoch = len(self.history.epochs)
-        self.history.epochs.append({"epoch": epoch + 1, **record})
+        number = {"stage": self.number + 1} if len(self.net.bottleneck.stages) > 1 else {}
+        self.history.epochs.append({"epoch": epoch + 1, **number, **record})
         loss = record.get("val_loss")
         if loss is not None and self._may_be_selected(epoch) and loss < self.history.best_loss:
             self.history.best_loss, self.history.best_epoch = loss, epoch
-            if self.settings.select == "best":
-                with self.outer.mean_shown():
-                    weights = self.net.state_dict().items()
-                    self.best = {name: value.detach().clone() for name, value in weights}
+            if (self.stage.select or self.settings.select) == "best":
+                weights = self.shown.state_dict().items()
+                self.best = {name: value.detach().clone() for name, value in weights}
 
     def _may_be_selected(self, epoch: int) -> bool:
         """Not while a schedule of the bottleneck lasts, but the last epoch always."""
-        return epoch >= min(self.net.bottleneck.selected_from, self.settings.epochs - 1)
+        return epoch - self.begun >= min(self.net.bottleneck.selected_from, self.epochs - 1)
 
     def is_done(self) -> bool:
         """Whether the validation loss has not fallen for too long."""
@@ -74,15 +167,8 @@ class Progress:
         waited = len(self.history.epochs) - 1 - self.history.best_epoch
         return patience is not None and self.history.best_epoch >= 0 and waited >= patience
 
-    def restore_selected(self) -> None:
-        """Puts the selected weights into the model; for good, so that a mean need not stay."""
-        if self.best:
-            self.net.load_state_dict(self.best)
-        elif self.outer.mean is not None:
-            self.outer.parameters.vector.data.copy_(self.outer.mean)
-
     def levels(self) -> dict[str, Level]:
-        """By name."""
+        """What moves, by name."""
         return {"outer": self.outer} | ({"inner": self.inner} if self.inner is not None else {})
 
     def save(self, path: Path) -> None:
@@ -91,15 +177,16 @@ class Progress:
         tensors |= {f"best.{k}": v for k, v in self.best.items()}
         for name, level in self.levels().items():
             tensors |= {f"{name}.{k}": v for k, v in level.moments.items()}
-        if self.outer.mean is not None:
-            with self.outer.mean_shown():
-                tensors |= {f"mean.{k}": v.clone() for k, v in self.net.state_dict().items()}
+        if self.mean is not None:
+            tensors |= {f"mean.{k}": v for k, v in self.mean.module.state_dict().items()}
         tensors["random"] = torch.get_rng_state()
         if torch.cuda.is_available():
             tensors["random_cuda"] = torch.cuda.get_rng_state()
         about = {
             "settings": self.settings.model_dump() | self.identity,
             "epochs": self.history.epochs,
+            "stage": self.number,
+            "begun": self.begun,
             "best_epoch": self.history.best_epoch,
             "best_loss": self.history.best_loss,
         }
@@ -119,9 +206,12 @@ class Progress:
                 f"{str(path)!r} was made with other settings ({changed}); "
                 "use the same ones, or delete it to start again"
             )
+        self.leave()
+        self._enter(about.get("stage", 0))
+        self.begun = about.get("begun", 0)
         if mean := _under("mean.", tensors):
             self.net.load_state_dict(mean)
-            self.outer.mean = self.outer.parameters.vector.detach().clone()
+            self.update_mean()
         self.net.load_state_dict(weights)
         self.best = _under("best.", tensors)
         for name, level in self.levels().items():
@@ -132,6 +222,21 @@ class Progress:
             torch.cuda.set_rng_state(tensors["random_cuda"])
         self.history = History(about["epochs"], about["best_epoch"], about["best_loss"])
         log.info("resumed from %s after epoch %d", path, len(self.history.epochs))
+
+
+def stage_epochs(stage: Stage, epochs: int) -> int:
+    """How many epochs a stage has, at least one, of settings with so many."""
+    return max(1, round(stage.share * epochs))
+
+
+def _let_rest(module: nn.Module) -> None:
+    """Puts every part of a module in evaluation mode of which no parameter moves."""
+    for part in module.children():
+        parameters = list(part.parameters())
+        if parameters and not any(parameter.requires_grad for parameter in parameters):
+            part.eval()
+        else:
+            _let_rest(part)
 
 
 def restore(net: SubgraphNet, checkpoint: Path) -> History:
@@ -169,12 +274,16 @@ def identity(
         "head": [type(layer).__name__ for layer in net.head],
         "dropout": [layer.p for layer in net.head if isinstance(layer, nn.Dropout)],
     }
-    plain = {
+    plain: dict[str, Any] = {
         f"bottleneck.{name}": value
         for name, value in vars(net.bottleneck).items()
         if isinstance(value, bool | int | float | str) and name not in ("training", "rate")
     }
     weights = {f"weight.{name}": value for name, value in net.bottleneck.weights.items()}
+    if len(net.bottleneck.stages) > 1:
+        # More epochs would move the end of every stage but the last.
+        stages = [asdict(stage) for stage in net.bottleneck.stages]
+        plain["bottleneck.stages"] = json.loads(json.dumps(stages))
     digest = hashlib.sha256(graphs.fingerprint().encode())
     if index is not None:
         digest.update(index.numpy().tobytes())
@@ -190,9 +299,10 @@ def _differences(old: dict[str, Any], new: dict[str, Any]) -> str:
     """The settings that changed.
 
     More epochs are no change, so that training can go on longer, unless the rate falls along all of
-    them.
+    them or several stages share them.
     """
-    keys = sorted((old.keys() | new.keys()) - (set() if new["cosine"] else {"epochs"}))
+    is_fixed = new["cosine"] or "bottleneck.stages" in new
+    keys = sorted((old.keys() | new.keys()) - (set() if is_fixed else {"epochs"}))
     return ", ".join(
         f"{k}={old.get(k)!r} then, {new.get(k)!r} now" for k in keys if old.get(k) != new.get(k)
     )

@@ -14,7 +14,7 @@ from vgib.data.packed import Batch, PackedGraphs
 from vgib.errors import InputError, VgibError
 from vgib.nn.net import SubgraphNet
 from vgib.train.checkpoint import Epoch, History, Progress, identity
-from vgib.train.optimizer import Level, levels
+from vgib.train.optimizer import Level
 from vgib.train.team import ALONE, Alone
 
 
@@ -38,6 +38,9 @@ def train(
 ) -> History:
     """Trains in place and gives the history.
 
+    Most bottlenecks train in one stage. One with several names for each the parameters that move;
+    the next stage goes on from the selected weights of the one before.
+
     Args:
         net: The model; left in evaluation mode with the selected weights.
         graphs: Graphs with labels.
@@ -47,7 +50,8 @@ def train(
         checkpoint: A file to resume from when it exists, and to write as training goes on. It is
             replaced atomically: a killed process resumes to the very same weights.
         checkpoint_seconds: Least time between two writes.
-        on_epoch: Called with each finished epoch, once its checkpoint is written.
+        on_epoch: Called with each finished epoch, once its checkpoint is written; the network then
+            has the weights of that epoch.
         on_step: Called with every term of each finished step, as tensors.
         device: Where to compute.
         team: The workers that train this model, each with its own part of the graphs; weights and
@@ -55,57 +59,50 @@ def train(
     """
     _check(net, graphs, index, val)
     net.to(device)
-    outer, inner = levels(net, settings, team)
     own = len(graphs) if index is None else len(index)
     held_out = [] if val is None else list(val.batches(1024, device=device))
     sizes, moments = team.batch_sizes(settings.batch_size, own), _moments(net)
     made_of = identity(net, graphs, index, val) if checkpoint is not None else {}
-    state = Progress(net, outer, inner, History(), settings, made_of)
+    state = Progress(net, settings, made_of, team)
     with threads(settings.threads), seeded(settings.seed + (team.rank << 32), device):
         if checkpoint is not None and checkpoint.exists():
             state.load(checkpoint)
         written = monotonic()
-        for epoch in range(len(state.history.epochs), settings.epochs):
-            if state.is_done():
-                break
-            started = perf_counter()
-            outer.set_rate(settings, epoch)
-            net.bottleneck.start_epoch(epoch)
-            sums: dict[str, Tensor] = {}
-            net.train()
-            for batch in graphs.batches(
-                sizes, index=index, generator=torch.default_generator, device=device
-            ):
-                terms = train_step(net, batch, outer, inner, clip=settings.clip)
-                team.average(moments, batch.num_graphs)
-                for name, term in terms.items():
-                    sums[name] = sums.get(name, 0.0) + term.detach() * batch.num_graphs
-                if on_step is not None:
-                    on_step(terms)
-            record = team.mean({name: float(total) / own for name, total in sums.items()}, own)
-            outer.update_mean(settings.average)
-            if val is not None:
-                with outer.mean_shown():
-                    loss = validation_loss(net, held_out)
-                record |= team.mean({"val_loss": loss}, len(val))
-            if not all(isfinite(value) for value in record.values()):
-                raise DivergedError(
-                    f"training diverged in epoch {epoch + 1}: {record}; lower lr "
-                    f"(now {settings.lr}), set clip=1.0, or look for NaN in features and labels"
-                )
-            record["seconds"] = perf_counter() - started
-            state.finish_epoch(record)
-            if checkpoint is not None and monotonic() - written >= checkpoint_seconds:
-                state.save(checkpoint)
-                written = monotonic()
-            if on_epoch is not None:
-                with outer.mean_shown():
+        for _ in state.stages_left():
+            for epoch in state.epochs_left():
+                started = perf_counter()
+                state.start_epoch(epoch)
+                sums: dict[str, Tensor] = {}
+                for batch in graphs.batches(
+                    sizes, index=index, generator=torch.default_generator, device=device
+                ):
+                    terms = train_step(net, batch, state.outer, state.inner, clip=settings.clip)
+                    team.average(moments, batch.num_graphs)
+                    for name, term in terms.items():
+                        sums[name] = sums.get(name, 0.0) + term.detach() * batch.num_graphs
+                    if on_step is not None:
+                        on_step(terms)
+                record = team.mean({name: float(total) / own for name, total in sums.items()}, own)
+                state.update_mean()
+                if val is not None:
+                    loss = validation_loss(state.shown, held_out)
+                    record |= team.mean({"val_loss": loss}, len(val))
+                if not all(isfinite(value) for value in record.values()):
+                    raise DivergedError(
+                        f"training diverged in epoch {len(state.history.epochs) + 1}: {record}; "
+                        f"lower lr (now {settings.lr}), set clip=1.0, or look for NaN in features "
+                        "and labels"
+                    )
+                record["seconds"] = perf_counter() - started
+                state.finish_epoch(record)
+                if checkpoint is not None and monotonic() - written >= checkpoint_seconds:
+                    state.save(checkpoint)
+                    written = monotonic()
+                if on_epoch is not None:
                     on_epoch(state.history.epochs[-1])
         if checkpoint is not None:
             state.save(checkpoint)
-    state.restore_selected()
-    for level in state.levels().values():
-        level.parameters.release()
+    state.leave()
     net.eval()
     return state.history
 
@@ -125,6 +122,7 @@ def train_step(
     """
     assert batch.y is not None
     encoded = net.encode(batch.x, batch.adj, batch.graphs)
+    encoded.target = batch.y
     if inner is not None:
         for _ in net.bottleneck.inner_gradients(encoded.detached()):
             inner.move(batch.num_graphs)
@@ -138,13 +136,21 @@ def train_step(
 
 @torch.no_grad()
 def validation_loss(net: SubgraphNet, batches: Iterable[Batch]) -> float:
-    """The loss of the prediction that is used at test time; no randomness."""
+    """What the best epoch has least of: the loss of the prediction that is used at test time.
+
+    It has no randomness; a bottleneck may judge a stage of its training by its own ``criterion``.
+    """
     net.eval()
     total, graphs = 0.0, 0
     for batch in batches:
         assert batch.y is not None
-        output, _ = net.predict(batch.x, batch.adj, batch.graphs)
-        total += float(net.loss(output, batch.y)) * batch.num_graphs
+        encoded = net.encode(batch.x, batch.adj, batch.graphs)
+        encoded.target = batch.y
+        perturbed = net.perturb(encoded)
+        loss = net.bottleneck.criterion(encoded, perturbed)
+        if loss is None:
+            loss = net.loss(net.read(encoded, perturbed), batch.y)
+        total += float(loss) * batch.num_graphs
         graphs += batch.num_graphs
     return total / graphs
 

@@ -1,7 +1,6 @@
 """What one optimizer moves: the model, or in a problem of two levels the critic alone."""
 
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterable
 from math import cos, pi
 
 import torch
@@ -17,7 +16,8 @@ from vgib.train.team import ALONE, Alone
 class Level:
     """What one level of the objective trains: its parameters, in one vector, and their Adam.
 
-    Adam is torch's function and not its object, which takes a critic as long as its gradient does.
+    Adam is torch's function and not its object, which takes a critic as long as its gradient does;
+    so the learning rate is a formula, not one of torch's schedulers, which need the object.
 
     Attributes:
         lr: The learning rate of this epoch.
@@ -39,7 +39,6 @@ class Level:
             "exp_avg": torch.zeros_like(vector),
             "exp_avg_sq": torch.zeros_like(vector),
         }
-        self.mean: Tensor | None = None
 
     def step(self, loss: Tensor, graphs: int, clip: float | None = None) -> None:
         """Moves the parameters down the gradient of the loss, a mean over so many graphs."""
@@ -49,7 +48,7 @@ class Level:
 
     @torch.no_grad()
     def move(self, graphs: int, clip: float | None = None) -> None:
-        """Likewise, down the gradient that the parameters hold already."""
+        """Moves the parameters down the gradient that they hold already."""
         self.team.average([self.parameters.gradient], graphs)
         if clip is not None:
             nn.utils.clip_grad_norm_(self.parameters.vector, clip)
@@ -70,43 +69,20 @@ class Level:
             maximize=False,
         )
 
-    @torch.no_grad()
-    def update_mean(self, decay: float | None) -> None:
-        """Moves the running mean of the parameters, when one is kept, towards what they are now."""
-        if decay is None:
-            return
-        now = self.parameters.vector.detach()
-        self.mean = now.clone() if self.mean is None else self.mean.lerp_(now, 1 - decay)
 
-    @contextmanager
-    def mean_shown(self) -> Iterator[None]:
-        """The running mean, when one is kept, in the place of the parameters for a while."""
-        self._exchange()
-        try:
-            yield
-        finally:
-            self._exchange()
-
-    @torch.no_grad()
-    def _exchange(self) -> None:
-        if self.mean is not None:
-            now = self.parameters.vector.detach().clone()
-            self.parameters.vector.copy_(self.mean)
-            self.mean = now
-
-    def set_rate(self, settings: Training, epoch: int) -> None:
-        """The learning rate of this epoch: halved now and then, or falling along a cosine."""
-        halvings = epoch // settings.halve_at if settings.halve_at else 0
-        fall = (1 + cos(pi * epoch / settings.epochs)) / 2 if settings.cosine else 1.0
-        self.lr = settings.lr * 0.5**halvings * fall
+def rate(settings: Training, epoch: int, epochs: int) -> float:
+    """The learning rate of an epoch out of so many: halved now and then, or along a cosine."""
+    halvings = epoch // settings.halve_at if settings.halve_at else 0
+    fall = (1 + cos(pi * epoch / epochs)) / 2 if settings.cosine else 1.0
+    return settings.lr * 0.5**halvings * fall
 
 
 def levels(net: SubgraphNet, settings: Training, team: Alone = ALONE) -> tuple[Level, Level | None]:
-    """The outer level, all of the model, and the inner one (a critic) where there is one."""
+    """The outer level, all that moves of the model, and the inner one (a critic) where there is."""
     critic = list(net.bottleneck.inner_parameters())
     known = {id(parameter) for parameter in critic}
     rest = [parameter for parameter in net.parameters() if id(parameter) not in known]
     outer = Level(rest, settings.lr, settings.weight_decay, team)
     if not critic or not net.bottleneck.inner_steps:
         return outer, None
-    return outer, Level(critic, settings.inner_lr, team=team)
+    return outer, Level(critic, settings.inner_lr or settings.lr, team=team)

@@ -100,7 +100,7 @@ def test_the_network_is_that_of_the_protocol(graphs: PackedGraphs) -> None:
     assert kinds == ["Linear", "ReLU", "Dropout", "Linear"]
     assert net.head[2].p == 0.5 and net.head[0].out_features == 16
     gat = network(job(encoder="gat"), graphs, 2).encoder.layers[0]
-    assert gat.heads == 1
+    assert gat.att_src.shape == (1, 1, 16)
 
 
 def test_the_published_gib_has_a_critic_as_wide_as_the_encoder(graphs: PackedGraphs) -> None:

@@ -23,12 +23,12 @@ from vgib.experiments.table1.molecules import (
 )
 from vgib.experiments.table1.work import thousandths
 from vgib.nn.net import SubgraphNet
+from vgib.nn.paper_vgib import graph_statistics, inject_noise
 from vgib.nn.sparse import Segments
-from vgib.nn.vgib import graph_statistics, inject_noise
 from vgib.select import masks as select
 
 STD_FLOOR = 1e-2
-"""Least spread of the noise, as in :class:`vgib.nn.vgib.VGIB`."""
+"""Least spread of the noise, as in :class:`vgib.nn.paper_vgib.PaperVGIB`."""
 
 
 def run(
@@ -105,13 +105,12 @@ def changes(
     encoded = net.encode(batch.x, batch.adj, batch.graphs)
     mean, std = moments(encoded.h, batch.graphs, job)
     keep = (~noised).to(encoded.h)
-    clean = net.rescale(net.head(net.shown(encoded, encoded.whole)))
+    clean = net.rescale(encoded.output)
     total = torch.zeros(len(graphs))
     for _ in range(job.draws):
-        z = inject_noise(encoded.h, keep, mean, std, generator=generator)
-        total += (
-            (net.rescale(net.head(net.shown(encoded, encoded.pool(z)))) - clean).abs().squeeze(1)
-        )
+        z = inject_noise(encoded.h, keep, mean, std, generator)
+        noisy = net.rescale(net.head(encoded.pool(z)))
+        total += (noisy - clean).abs().squeeze(1)
     return total / job.draws
 
 

@@ -14,7 +14,7 @@ from torch import Tensor
 from vgib.data import catalog
 from vgib.data.molecules import from_smiles
 from vgib.data.packed import PackedGraphs
-from vgib.data.splits import Split, file_order_split, random_split
+from vgib.data.splits import Split, random_split, reference_split
 from vgib.experiments.table1.job import MoleculeJob
 from vgib.model.augment import with_fragments
 from vgib.model.recognizer import SubgraphRecognizer
@@ -48,7 +48,7 @@ def parts_of(job: MoleculeJob, mirror: Where = None, cache: Where = None) -> Par
 
     Both versions are judged on the same molecules: ``tested`` of the list's test part, none of
     which any model or oracle was trained on. With the split in file order these are the ones of its
-    last tenth that the list oracles do not know. The version ``full`` trains and validates on as
+    first tenth that the list oracles do not know. The version ``full`` trains and validates on as
     many molecules as the list has for that, drawn from the rest of ZINC250K; their labels are
     computed, by RDKit or by the list oracle.
     """
@@ -80,7 +80,7 @@ def fewer(rows: Index, job: MoleculeJob) -> Index:
 
 def split_of(n: int, kind: SplitKind, seed: int) -> Split:
     """Who trains, validates and tests."""
-    return random_split(n, seed=seed) if kind == "random" else file_order_split(n)
+    return random_split(n, seed=seed) if kind == "random" else reference_split(n)
 
 
 def judged(split: Split, n: int, kind: SplitKind, tested: int, seed: int) -> Index:
@@ -146,7 +146,7 @@ def model_of(job: MoleculeJob) -> SubgraphRecognizer:
     """The untrained model of a job."""
     model = SubgraphRecognizer(
         job.encoder,
-        job.module,
+        None if job.module == "vgib" else job.module,  # the preset says in which form
         task="regression",
         preset=job.preset,
         features=job.features,

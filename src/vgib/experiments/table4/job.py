@@ -32,6 +32,7 @@ class ClassificationJob(Job):
     batch_size: int = Field(128, ge=1, description="Graphs in one step.")
     lr: float = Field(0.01, gt=0, description="Learning rate of Adam.")
     halve_at: int = Field(50, ge=1, description="Halve the rate every so many epochs.")
+    inner_lr: float = Field(1e-3, gt=0, description="Learning rate of GIB's critic.")
     seed: int = Field(0, ge=0, description="Seed of weights, order, noise and dropout.")
 
 

@@ -15,9 +15,11 @@ from vgib.data import catalog
 from vgib.data.packed import PackedGraphs
 from vgib.data.splits import Split, stratified_folds
 from vgib.experiments.engine.finished import Clock, Finished
+from vgib.experiments.table4.budget import BudgetVGIB
 from vgib.experiments.table4.job import ClassificationJob
+from vgib.model.card import bottleneck_named_now
 from vgib.model.labels import as_targets, task_of
-from vgib.nn.bottleneck import PredictFrom
+from vgib.nn.bottleneck import Bottleneck, PredictFrom
 from vgib.nn.net import THREE_VIEWS, SubgraphNet, build
 from vgib.train.checkpoint import Epoch
 from vgib.train.loop import predict, seeded, train
@@ -85,10 +87,14 @@ def fold_of(graphs: PackedGraphs, job: ClassificationJob) -> Split:
 
 def network(job: ClassificationJob, graphs: PackedGraphs, classes: int) -> SubgraphNet:
     """The untrained network of a job; folds start from weights of their own."""
+    module: str | type[Bottleneck]
+    module, options = bottleneck_named_now(job.module, job.options)
+    if "budget" in job.options:
+        module, options = BudgetVGIB, options | {"budget": job.options["budget"]}
     with seeded(training(job).seed):
         return build(
             encoder=job.encoder,
-            bottleneck=job.module,
+            bottleneck=module,
             cardinalities=graphs.cardinalities,
             in_channels=graphs.x.shape[1],
             task="classification",
@@ -101,7 +107,7 @@ def network(job: ClassificationJob, graphs: PackedGraphs, classes: int) -> Subgr
                 dropout=job.dropout,
                 normalize=job.normalize,
             ),
-            bottleneck_options=job.options,
+            bottleneck_options=options,
         )
 
 
@@ -112,6 +118,7 @@ def training(job: ClassificationJob) -> Training:
         batch_size=job.batch_size,
         lr=job.lr,
         halve_at=job.halve_at,
+        inner_lr=job.inner_lr,
         seed=job.seed + job.fold,
     )
     return found

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from vgib.data.splits import file_order_split, random_split
+from vgib.data.splits import reference_split, random_split
 from vgib.experiments.engine.recipe import recipe
 from vgib.experiments.table1.job import InterpretationJob
 from vgib.experiments.table1.molecules import (
@@ -37,7 +37,7 @@ def test_the_judged_molecules_are_test_molecules() -> None:
 
 def test_in_file_order_only_those_that_the_oracle_does_not_know_are_judged() -> None:
     split = split_of(1000, "file", 0)
-    assert np.array_equal(split.test, file_order_split(1000).test)
+    assert np.array_equal(split.test, reference_split(1000).test)
     unknown = {i for seed in JUDGED_SEEDS for i in random_split(1000, seed=seed).test}
     chosen = judged(split, 1000, "file", 20, 0)
     assert set(chosen) <= set(split.test) & unknown

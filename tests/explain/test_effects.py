@@ -221,7 +221,7 @@ def test_parts_of_several_nodes_are_opened_together() -> None:
     game = Game.of([0, 0, 1, 1, 1], [(0, 1), (1, 2), (2, 3), (3, 4)])
     (found,) = effects(on_sets(lambda nodes: float(len(nodes))), [game])
     assert found.values.tolist() == [2, 3]
-    assert spread_over_nodes(game, found).tolist() == [1, 1, 1, 1, 1]
+    assert spread_over_nodes(game, found.values).tolist() == [1, 1, 1, 1, 1]
 
 
 def test_no_graphs_and_a_graph_without_nodes() -> None:

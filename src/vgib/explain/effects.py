@@ -373,8 +373,8 @@ def _around(links: Sequence[int], coalition: int) -> int:
     return touched & ~coalition
 
 
-def spread_over_nodes(game: Game, found: Effects) -> Values:
+def spread_over_nodes(game: Game, values: Values) -> Values:
     """The effect of each part shared equally by its nodes, ``float [nodes]``; the sum stays."""
     sizes: npt.NDArray[Any] = np.bincount(game.part, minlength=len(game))
-    shared: Values = (found.values / sizes)[game.part]
+    shared: Values = (values / sizes)[game.part]
     return shared

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from vgib.data.molecules import from_smiles, read_molecules
     from vgib.data.packed import PackedGraphs
     from vgib.errors import VgibError
+    from vgib.explain.function import explain_function
     from vgib.explain.many import explain_many, show
     from vgib.model.recognition import Subgraph, find_subgraphs
     from vgib.model.recognizer import SubgraphRecognizer
@@ -26,6 +27,7 @@ _HOMES = {
     "SubgraphRecognizer": "vgib.model.recognizer",
     "VgibError": "vgib.errors",
     "draw": "vgib.chem.draw",
+    "explain_function": "vgib.explain.function",
     "explain_many": "vgib.explain.many",
     "find_subgraphs": "vgib.model.recognition",
     "fragment": "vgib.chem.fragment",
@@ -44,6 +46,7 @@ __all__ = [
     "SubgraphRecognizer",
     "VgibError",
     "draw",
+    "explain_function",
     "explain_many",
     "find_subgraphs",
     "fragment",

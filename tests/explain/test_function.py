@@ -1,7 +1,9 @@
 """Any function explained: known truth, a forest on fingerprints, and functions that misbehave."""
 
+import doctest
 import logging
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -278,3 +280,9 @@ def test_a_function_is_imported_by_its_name() -> None:
 def test_a_name_that_leads_nowhere_is_told(name: str, words: str) -> None:
     with pytest.raises(InputError, match=words):
         import_function(name)
+
+
+def test_the_page_shows_what_comes_out() -> None:
+    page = Path(__file__).resolve().parents[2] / "docs" / "any_model.md"
+    done = doctest.testfile(str(page), module_relative=False)
+    assert done.attempted > 10 and done.failed == 0

@@ -8,6 +8,7 @@ from rich.console import Console
 
 from vgib.cli import console
 from vgib.cli.console import say
+from vgib.cli.explain_function import explain_by_function
 from vgib.cli.options import Address, Cache, Data, Engine, Json, Mirror
 from vgib.cli.recognize_cluster import chunks_bar, recognize_on_cluster, report_manifest
 
@@ -16,7 +17,8 @@ def explain(
     source: Data,
     model: Annotated[
         str, typer.Option(help="The folder of a trained model, or a name of `vgib models`.")
-    ],
+    ] = "",
+    *,
     out: Annotated[Path, typer.Option(help="The folder to write the explanations to.")],
     method: Annotated[
         str,
@@ -62,11 +64,43 @@ def explain(
     mirror: Mirror = None,
     cache: Cache = None,
     as_json: Json = False,
+    function: Annotated[
+        str | None,
+        typer.Option(
+            help="In the place of a model: package.module:name, a function of yours from a list of "
+            "SMILES to numbers. It is imported, and so run."
+        ),
+    ] = None,
+    close: Annotated[
+        str,
+        typer.Option(
+            help="Of a function: what is closed at a time, groups, parts, rings, brics or atoms."
+        ),
+    ] = "groups",
+    effects: Annotated[
+        str, typer.Option(help="Of a function: myerson, shapley or closing.")
+    ] = "myerson",
 ) -> None:
     """Explain a model's predictions: scores, subgraphs, fidelity with controls, and a page.
 
     With `--engine ray`, any number of molecules: scores and subgraphs as Parquet parts, no more.
+    With `--function`, any model of yours: by how much each part raises or lowers its value.
     """
+    if function is not None:
+        explain_by_function(
+            source,
+            function,
+            out,
+            close=close,
+            effects=effects,
+            smiles_column=smiles_column,
+            limit=limit,
+            seed=seed,
+            as_json=as_json,
+        )
+        return
+    if not model:
+        raise typer.BadParameter("give a model by --model, or a function of yours by --function")
     from vgib.data.files import check_replaceable, ensure_writable
     from vgib.data.loading import load_graphs
     from vgib.data.molecules import Molecules

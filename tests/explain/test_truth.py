@@ -141,8 +141,9 @@ def test_the_smallest_share_that_suffices_is_found_class_by_class() -> None:
     graphs = generate_ba2motifs(40)
     assert graphs.node_truth is not None and graphs.y is not None
 
-    def house_or_not(seen: PackedGraphs) -> np.ndarray:
+    def house_or_not(whole: PackedGraphs, part: torch.Tensor | None) -> np.ndarray:
         """Says "house" when at least 4 of the motif's nodes are there and the graph is one."""
+        seen = whole if part is None else whole.induced(part)
         assert seen.node_truth is not None
         graph = torch.repeat_interleave(seen.sizes)
         motif = torch.zeros(len(seen)).index_add(0, graph, seen.node_truth.float())

@@ -243,7 +243,7 @@ def _pooled_edge_auc(
 def sufficient_share(
     graphs: PackedGraphs,
     scores: Tensor,
-    predict: Callable[[PackedGraphs], Array],
+    predict: Callable[[PackedGraphs, Tensor | None], Array],
     *,
     bar: float = SUFFICIENT,
     shares: Sequence[float] = SHARES,
@@ -251,21 +251,22 @@ def sufficient_share(
     """The smallest share of best-scored nodes from which the prediction still follows.
 
     The one rule by which every method without a cut of its own is cut, also random scores: keep in
-    each graph that share of its nodes, predict from the induced subgraph, and count in how many
-    graphs of each predicted class the prediction stays what it was on the whole graph. The share
-    suffices when the mean over predicted classes is at least ``bar``.
+    each graph that share of its nodes, predict from this part alone, and count in how many graphs
+    of each predicted class the prediction stays what it was on the whole graph. The share suffices
+    when the mean over predicted classes is at least ``bar``.
 
     Args:
         graphs: Validation graphs.
         scores: Of their nodes.
-        predict: The class of each graph, whole or induced.
+        predict: The class of each graph, from the nodes of a ``bool [nodes]`` mask alone, or from
+            all of them (``None``).
         bar: How often the prediction must agree.
         shares: Where to look, ascending; the last one is taken when none suffices.
     """
-    whole = np.asarray(predict(graphs))
+    whole = np.asarray(predict(graphs, None))
     for share in shares[:-1]:
         part = keep_ratio(scores, graphs.node_ptr, share)
-        agrees = np.asarray(predict(graphs.induced(part))) == whole
+        agrees = np.asarray(predict(graphs, part)) == whole
         if np.mean([agrees[whole == label].mean() for label in np.unique(whole)]) >= bar:
             return share
     return shares[-1]

@@ -53,9 +53,10 @@ class Method:
     edge_scores: Callable[[PackedGraphs], Tensor | None]
     seconds: dict[str, float]
 
-    def classes(self, graphs: PackedGraphs) -> Array:
-        """The predicted class of each graph."""
-        return predict(self.net, graphs)[0].argmax(1).numpy()
+    def classes(self, graphs: PackedGraphs, part: Tensor | None = None) -> Array:
+        """The class of each graph, predicted from all of it or from the subgraph on some nodes."""
+        seen = graphs if part is None else graphs.induced(part)
+        return predict(self.net, seen)[0].argmax(1).numpy()
 
 
 def run(
@@ -227,7 +228,7 @@ def _whole(made: Method, test: PackedGraphs, answers: Any) -> dict[str, Any]:
 def _said(made: Method, test: PackedGraphs, answers: Any, part: Tensor) -> dict[str, Any]:
     """How often the class is right that is predicted from the part alone."""
     assert test.y is not None
-    right = made.classes(test.induced(part)) == test.y.numpy()
+    right = made.classes(test, part) == test.y.numpy()
     explained = np.array([bool(each) for each in answers])
     return {
         "part_accuracy": float(right.mean()),

@@ -146,7 +146,7 @@ def test_saturated_gates_have_finite_losses_and_gradients(
     case: str, readout: str, shift: float
 ) -> None:
     net = make_net(case, readout)
-    if hasattr(net.bottleneck, "gate"):
+    if getattr(net.bottleneck, "gate", None) is not None:
         with torch.no_grad():
             net.bottleneck.gate.mlp[-1].bias.fill_(shift)
     if hasattr(net.bottleneck, "extractor"):

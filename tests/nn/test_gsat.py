@@ -11,6 +11,7 @@ from torch.distributions import Bernoulli, kl_divergence
 
 from vgib.errors import InputError
 from vgib.nn import gsat as module
+from vgib.nn.bottleneck import Gate
 from vgib.nn.encoder import Encoder
 from vgib.nn.gsat import GSAT, Extractor, bernoulli_kl, instance_norm
 from vgib.nn.net import SubgraphNet
@@ -139,3 +140,17 @@ def test_an_unknown_level_is_refused() -> None:
 def test_impossible_rates_are_refused(rate: float, rate_start: float) -> None:
     with pytest.raises(InputError, match="0 < rate <= rate_start < 1"):
         GSAT(4, rate=rate, rate_start=rate_start)
+
+
+def test_a_model_of_the_earlier_form_still_loads() -> None:
+    net = make_net().eval()
+    earlier = {k: v for k, v in net.state_dict().items() if "extractor" not in k}
+    gate = Gate(4).double()
+    earlier |= {f"bottleneck.gate.{name}": value for name, value in gate.state_dict().items()}
+    net.load_state_dict(earlier)
+    x, adj, graphs = inputs()
+    encoded = net.encode(x, adj, graphs)
+    found = net.perturb(encoded)
+    p = gate(encoded.h).sigmoid()
+    assert torch.allclose(found.scores, p)
+    assert torch.allclose(found.graph, graphs.sum(net.encoder(x, adj.with_ends(p))))

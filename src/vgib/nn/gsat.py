@@ -5,13 +5,13 @@ ICML 2022, arXiv:2201.12987.
 """
 
 from math import ceil
-from typing import Literal
+from typing import Any, Literal
 
 import torch
 from torch import Tensor, nn
 
 from vgib.errors import InputError
-from vgib.nn.bottleneck import Bottleneck, Encoded, Perturbed, bottlenecks
+from vgib.nn.bottleneck import Bottleneck, Encoded, Gate, Perturbed, bottlenecks
 from vgib.nn.paper_vgib import relax
 from vgib.nn.sparse import Adjacency, Segments
 
@@ -113,6 +113,7 @@ class GSAT(Bottleneck):
             raise InputError(f"on must be 'edges' or 'nodes'; got {on!r}")
         self.on: Level = on
         self.extractor = Extractor(channels * (2 if on == "edges" else 1), channels, dropout)
+        self.gate: Gate | None = None
         self.weights["compression"] = beta
         self.final_rate, self.rate_start = rate, rate_start
         self.rate_step, self.rate_every = rate_step, rate_every
@@ -145,6 +146,9 @@ class GSAT(Bottleneck):
     def logits(self, encoded: Encoded) -> Tensor:
         """Of each directed edge or of each node, ``[num_edges]`` or ``[num_nodes]``."""
         h, csr = encoded.h, encoded.adj.csr
+        if self.gate is not None:
+            earlier: Tensor = self.gate(h)
+            return earlier
         rows, of_graph = h, encoded.graphs
         if self.on == "edges":
             rows = torch.cat([h.index_select(0, csr.col), h.index_select(0, csr.row)], dim=1)
@@ -168,3 +172,11 @@ class GSAT(Bottleneck):
             return p
         received = Segments(adj.csr.indptr).sum(self.lifted(p, adj).unsqueeze(1)).squeeze(1)
         return received / adj.csr.counts.clamp(min=1).to(p.dtype)
+
+    def _load_from_state_dict(self, state_dict: Any, prefix: str, *rest: Any) -> None:
+        """Takes models too that were saved when attention came from a plain gate on the nodes."""
+        weight = state_dict.get(f"{prefix}gate.mlp.0.weight")
+        if weight is not None and self.gate is None:
+            self.on, self.gate = "nodes", Gate(weight.shape[1]).to(weight)
+            del self.extractor
+        super()._load_from_state_dict(state_dict, prefix, *rest)

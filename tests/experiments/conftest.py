@@ -11,7 +11,7 @@ import pytest
 
 from vgib.chem.properties import qed
 from vgib.data.molecules import from_smiles, load_drugs
-from vgib.experiments.table1.molecules import Parts
+from vgib.experiments.table1.molecules import DividedMolecules
 
 NAME = "TU:Toy"
 GRAPHS = 24
@@ -40,11 +40,11 @@ def toy(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="session")
-def drugs() -> Parts:
+def drugs() -> DividedMolecules:
     """The embedded drugs with their QED: most to train on, some to validate, eight to judge."""
     smiles = [text for text in load_drugs()["smiles"] if 10 <= len(text) <= 50]
     graphs = from_smiles(smiles, qed(smiles), features="element", workers=1).graphs
-    return Parts(graphs[:100], graphs[100:112], graphs[112:120])
+    return DividedMolecules(graphs[:100], graphs[100:112], graphs[112:120])
 
 
 MOLECULES = 40

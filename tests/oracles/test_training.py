@@ -18,7 +18,7 @@ from vgib.oracles import registry
 from vgib.oracles.fitting import Fit
 from vgib.oracles.training import (
     JUDGED_SEEDS,
-    Shelf,
+    Tables,
     _divided,
     _held_out,
     calibration_members,
@@ -78,7 +78,7 @@ def test_what_is_trained_can_be_loaded_and_is_the_same_again(
     said: list[str] = []
     cards = []
     for out in (tmp_path / "first", tmp_path / "second"):
-        trained = train_oracle(name, Shelf(toy, None, said.append), fit=TINY)
+        trained = train_oracle(name, Tables(toy, None, said.append), fit=TINY)
         cards.append(trained.write(out))
     assert cards[0] == cards[1]  # with the checksum of the weights
     oracle = registry.LEARNED[name].load(tmp_path / "first", name)
@@ -106,7 +106,7 @@ def test_a_list_that_is_not_part_of_zinc_is_refused(
 ) -> None:
     write(toy, "vgib/mlm", "CCCCCCCCO 2.5\n", monkeypatch)
     with pytest.raises(FileFormatError, match="are not in ZINC250K"):
-        train_oracle("mlm_list", Shelf(toy, None, lambda text: None), fit=TINY)
+        train_oracle("mlm_list", Tables(toy, None, lambda text: None), fit=TINY)
 
 
 def test_no_list_oracle_sees_what_it_later_judges() -> None:

@@ -117,7 +117,7 @@ def from_smiles(
         )
         for line, (text, row) in enumerate(zip(texts, cells, strict=True), 1)
     )
-    plan = _Plan(
+    plan = _RecordReader(
         Reading(features, mixtures, max_atoms, keep_mols=keep_mols),
         smiles="smiles",
         targets=targets,
@@ -203,7 +203,7 @@ def iter_molecules(
     with open_table(source, format=format, encoding=encoding) as table:
         structure, records = structure_column(table, smiles_column)
         listed = [target] if isinstance(target, str | int) else list(target or [])
-        plan = _Plan(
+        plan = _RecordReader(
             Reading(features, mixtures, max_atoms, structure == MOLBLOCK, keep_mols),
             smiles=structure,
             targets=[named_column(table, column) for column in listed],
@@ -217,7 +217,7 @@ def iter_molecules(
 
 
 @dataclass(frozen=True)
-class _Plan:
+class _RecordReader:
     """Which cells of a record mean what, and how structures are read."""
 
     reading: Reading

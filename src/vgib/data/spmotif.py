@@ -40,7 +40,7 @@ SMALL = Widths(tree=(3, 4), ladder=(8, 12), wheel=(15, 20))
 LARGE = Widths(tree=(3, 6), ladder=(30, 50), wheel=(60, 80))
 
 
-class _Plan(NamedTuple):
+class _Makeup(NamedTuple):
     """What each graph is made of, ``int64 [graphs]`` each."""
 
     y: Array
@@ -84,7 +84,7 @@ def generate_spmotif(
         _draw(sizes[1], 1 / 3, SMALL, random),
         _draw(sizes[2], 1 / 3, LARGE, random),
     ]
-    return _assembled(_Plan(*map(np.concatenate, zip(*plans, strict=True))), extra_edges, random)
+    return _assembled(_Makeup(*map(np.concatenate, zip(*plans, strict=True))), extra_edges, random)
 
 
 def spmotif_split(sizes: tuple[int, int, int] = SIZES) -> Split:
@@ -93,15 +93,15 @@ def spmotif_split(sizes: tuple[int, int, int] = SIZES) -> Split:
     return Split(train, val, test)
 
 
-def _draw(graphs: int, bias: float, widths: Widths, random: np.random.Generator) -> _Plan:
+def _draw(graphs: int, bias: float, widths: Widths, random: np.random.Generator) -> _Makeup:
     y = np.arange(graphs) % len(MOTIFS)
     other = (y + random.integers(1, 3, graphs)) % 3
     base = np.where(random.random(graphs) < bias, y, other)
     low, high = np.array(widths)[base].T
-    return _Plan(y, base, random.integers(low, high), random.integers(2, 4, graphs))
+    return _Makeup(y, base, random.integers(low, high), random.integers(2, 4, graphs))
 
 
-def _assembled(plan: _Plan, extra_edges: float, random: np.random.Generator) -> PackedGraphs:
+def _assembled(plan: _Makeup, extra_edges: float, random: np.random.Generator) -> PackedGraphs:
     graphs = len(plan.y)
     shape = np.stack([plan.base, plan.width, np.where(plan.base == TREE, plan.branching, 0)], 1)
     kinds, kind = np.unique(shape, axis=0, return_inverse=True)

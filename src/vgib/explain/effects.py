@@ -165,7 +165,7 @@ def members(coalition: int) -> Iterator[int]:
 
 
 @dataclass
-class _Plan:
+class _Comparisons:
     """Comparisons: what one player adds when it joins, each with its weight.
 
     A comparison is the worth of one coalition minus the worths of others. The first two
@@ -250,7 +250,7 @@ def _mean(gain: Values, weight: Values, place: npt.NDArray[np.int64], size: int)
     return mean
 
 
-def _plan(game: Game, kind: Kind, limit: int, samples: int, seed: int) -> _Plan:
+def _plan(game: Game, kind: Kind, limit: int, samples: int, seed: int) -> _Comparisons:
     count = len(game)
     if kind == "closing":
         return _closing(count)
@@ -264,17 +264,17 @@ def _plan(game: Game, kind: Kind, limit: int, samples: int, seed: int) -> _Plan:
     )
 
 
-def _closing(count: int) -> _Plan:
+def _closing(count: int) -> _Comparisons:
     everything = (1 << count) - 1
-    plan = _Plan(everything)
+    plan = _Comparisons(everything)
     for player in range(count):
         plan.add(player, [everything], [everything & ~(1 << player)], 1.0)
     return plan
 
 
-def _exact_shapley(count: int) -> _Plan:
+def _exact_shapley(count: int) -> _Comparisons:
     r"""Each coalition :math:`S` without :math:`i`, with weight :math:`|S|!\,(n-|S|-1)!/n!`."""
-    plan = _Plan((1 << count) - 1)
+    plan = _Comparisons((1 << count) - 1)
     weights = [
         factorial(size) * factorial(count - size - 1) / factorial(count) for size in range(count)
     ]
@@ -286,14 +286,14 @@ def _exact_shapley(count: int) -> _Plan:
     return plan
 
 
-def _exact_myerson(game: Game, connected: Sequence[int]) -> _Plan:
+def _exact_myerson(game: Game, connected: Sequence[int]) -> _Comparisons:
     r"""Each connected coalition as the one that a player completes.
 
     In a random order, a player's component when it joins is :math:`C` exactly if :math:`C` comes
     before all its :math:`k` neighbors and the player last of :math:`C`: with probability
     :math:`(|C|-1)!\,k!/(|C|+k)!`.
     """
-    plan = _Plan((1 << len(game)) - 1)
+    plan = _Comparisons((1 << len(game)) - 1)
     for coalition in connected:
         size, around = coalition.bit_count(), _around(game.links, coalition).bit_count()
         weight = factorial(size - 1) * factorial(around) / factorial(size + around)
@@ -303,10 +303,10 @@ def _exact_myerson(game: Game, connected: Sequence[int]) -> _Plan:
     return plan
 
 
-def _sampled(game: Game, kind: Kind, samples: int, seed: int) -> _Plan:
+def _sampled(game: Game, kind: Kind, samples: int, seed: int) -> _Comparisons:
     """Random orders of the parts and their reversals, each opened part by part."""
     count = len(game)
-    plan = _Plan((1 << count) - 1, is_exact=False, draws=samples)
+    plan = _Comparisons((1 << count) - 1, is_exact=False, draws=samples)
     random = np.random.default_rng(seed)
     for draw in range(samples):
         order = random.permutation(count).tolist()

@@ -232,7 +232,7 @@ def robust_fidelity(
 
 
 @dataclass(frozen=True, eq=False)
-class Parts:
+class PartOutputs:
     """What a model says of whole graphs, of explanations and of what is left over.
 
     Attributes:
@@ -253,7 +253,7 @@ def part_outputs(
     *,
     keep_ratios: Sequence[float] = KEEP_RATIOS,
     induced: Induced = PackedGraphs.induced,
-) -> Parts:
+) -> PartOutputs:
     """The outputs behind every definition of fidelity, graph by graph, in one pass.
 
     The arguments that are not named here are those of :func:`fidelity`.
@@ -264,7 +264,7 @@ def part_outputs(
     judge = _Judge(model, graphs, None, None, None, "raw")
     kept = torch.stack([keep_ratio(scores, graphs.node_ptr, ratio) for ratio in keep_ratios])
     alone, without = judge.outputs(torch.cat([kept, ~kept]), induced).chunk(2)
-    return Parts(judge.whole, alone, without)
+    return PartOutputs(judge.whole, alone, without)
 
 
 class _Judge:

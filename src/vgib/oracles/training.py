@@ -48,7 +48,7 @@ Say = Callable[[str], None]
 
 
 @dataclass
-class Shelf:
+class Tables:
     """Tables of the catalog and their fingerprints, each read once."""
 
     mirror: Path | None
@@ -109,7 +109,7 @@ def train_oracles(
     if name not in LEARNED and name != "all":
         raise unknown_name("learned oracle", name, [*LEARNED, "all"])
     ensure_writable(out)
-    shelf = Shelf(mirror, cache, say)
+    shelf = Tables(mirror, cache, say)
     cards = []
     for each in LEARNED if name == "all" else (name,):
         say(f"{each}: training")
@@ -117,7 +117,7 @@ def train_oracles(
     return cards
 
 
-def train_oracle(name: str, shelf: Shelf, *, seed: int = 0, fit: Fit | None = None) -> Trained:
+def train_oracle(name: str, shelf: Tables, *, seed: int = 0, fit: Fit | None = None) -> Trained:
     """Trains one oracle; ``fit`` are the settings of those that are networks."""
     species, _, kind = name.partition("_")
     fit = fit or Fit(seed=seed)
@@ -131,7 +131,7 @@ def train_oracle(name: str, shelf: Shelf, *, seed: int = 0, fit: Fit | None = No
 # ---- clearance lists -----------------------------------------------------------------------------
 
 
-def _train_list(species: str, shelf: Shelf, fit: Fit) -> Trained:
+def _train_list(species: str, shelf: Tables, fit: Fit) -> Trained:
     everything, prints = shelf.get("ZINC250K")
     listed = load_table(f"vgib/{species}", mirror=shelf.mirror, cache=shelf.cache)
     member = _rows_of(listed["smiles"].tolist(), everything["smiles"].tolist(), f"vgib/{species}")
@@ -269,7 +269,7 @@ def _list_quality(
 # ---- measured clearance --------------------------------------------------------------------------
 
 
-def _train_measured(species: str, shelf: Shelf) -> Trained:
+def _train_measured(species: str, shelf: Tables) -> Trained:
     name = f"adme/pharmabench_{SPECIES[species]}"
     table, prints = shelf.get(name)
     raw = table["clearance"].to_numpy(dtype=np.float64)
@@ -327,7 +327,7 @@ def _train_measured(species: str, shelf: Shelf) -> Trained:
 # ---- DRD2 ----------------------------------------------------------------------------------------
 
 
-def _train_drd2(shelf: Shelf, fit: Fit) -> Trained:
+def _train_drd2(shelf: Tables, fit: Fit) -> Trained:
     labeled, first = shelf.get("drd2/excape_test")
     actives, second = shelf.get("drd2/excape_actives")
     scored, third = shelf.get("drd2/oracle_scores")

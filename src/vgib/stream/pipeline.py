@@ -25,7 +25,7 @@ class WorkerError(VgibError, RuntimeError):
     """A chunk that a worker could not finish."""
 
 
-class Job(NamedTuple):
+class ChunkJob(NamedTuple):
     """A chunk on its way to a worker."""
 
     key: str
@@ -105,7 +105,7 @@ def recognize_all(
     shares: dict[str, float | None] = {}
     waiting: list[str] = []
 
-    def jobs() -> Iterator[Job]:
+    def jobs() -> Iterator[ChunkJob]:
         for number, chunk in enumerate(chunks):
             key = parts.key(number, chunk.records)
             waiting.append(key)
@@ -113,7 +113,7 @@ def recognize_all(
             if key in parts:
                 tally.reused += 1
             else:
-                yield Job(key, chunk.records)
+                yield ChunkJob(key, chunk.records)
 
     def finished() -> Generator[str, None, None]:
         for outcome in (engine or OneProcess()).map(_Unit(work), jobs()):
@@ -142,7 +142,7 @@ class _Unit:
 
     work: Recognize
 
-    def __call__(self, job: Job) -> Recognized:
+    def __call__(self, job: ChunkJob) -> Recognized:
         return self.work(job.records)
 
 
@@ -152,7 +152,7 @@ def _ready(waiting: list[str], parts: Parts) -> Iterator[str]:
         yield waiting.pop(0)
 
 
-def _check(outcome: Outcome[Job, Recognized]) -> None:
+def _check(outcome: Outcome[ChunkJob, Recognized]) -> None:
     if outcome.error is None:
         return
     lines = outcome.job.records["line"]

@@ -8,7 +8,7 @@ import torch
 from vgib.experiments.engine.recipe import recipe
 from vgib.experiments.figure2b.job import NoiseJob
 from vgib.experiments.figure2b.work import changes, moments, run_on
-from vgib.experiments.table1.molecules import Parts, fitted
+from vgib.experiments.table1.molecules import DividedMolecules, fitted
 
 
 def job(**more: Any) -> Any:
@@ -18,7 +18,7 @@ def job(**more: Any) -> Any:
     return made
 
 
-def test_no_noise_changes_nothing_and_more_noise_more(drugs: Parts) -> None:
+def test_no_noise_changes_nothing_and_more_noise_more(drugs: DividedMolecules) -> None:
     net = fitted(job(), drugs).net_
     nodes = drugs.test.num_nodes
     generator = torch.Generator().manual_seed(0)
@@ -31,18 +31,20 @@ def test_no_noise_changes_nothing_and_more_noise_more(drugs: Parts) -> None:
     assert (changes(net, drugs.test, all_, job(), generator) > 0).all()
 
 
-def test_both_places_have_as_many_nodes(drugs: Parts) -> None:
+def test_both_places_have_as_many_nodes(drugs: DividedMolecules) -> None:
     result = run_on(job(keep=0.6), drugs).result
     assert result["noised_share"] == pytest.approx(0.4, abs=0.05)
     assert set(result["change"]) == {"found", "others", "random"}
     assert all(len(values) == 8 for values in result["each"].values())
 
 
-def test_the_same_job_gives_the_same_result(drugs: Parts) -> None:
+def test_the_same_job_gives_the_same_result(drugs: DividedMolecules) -> None:
     assert run_on(job(), drugs).result == run_on(job(), drugs).result
 
 
-def test_with_its_own_mean_both_halves_of_a_graph_are_moved_equally_far(drugs: Parts) -> None:
+def test_with_its_own_mean_both_halves_of_a_graph_are_moved_equally_far(
+    drugs: DividedMolecules,
+) -> None:
     net = fitted(job(), drugs).net_
     batch = drugs.test.batch()
     with torch.no_grad():

@@ -6,7 +6,7 @@ from typing import Any
 from vgib.experiments.engine.recipe import recipe
 from vgib.experiments.figure3.job import GalleryJob
 from vgib.experiments.figure3.work import known, run_on
-from vgib.experiments.table1.molecules import Parts
+from vgib.experiments.table1.molecules import DividedMolecules
 
 
 def job(**more: Any) -> Any:
@@ -16,7 +16,7 @@ def job(**more: Any) -> Any:
     return made
 
 
-def test_every_molecule_has_its_subgraph_and_the_best_one(drugs: Parts) -> None:
+def test_every_molecule_has_its_subgraph_and_the_best_one(drugs: DividedMolecules) -> None:
     molecules = run_on(job(), drugs).result["molecules"]
     assert [one["smiles"] for one in molecules] == list(drugs.test.ids or ())
     for one, atoms in zip(molecules, drugs.test.sizes.tolist(), strict=True):

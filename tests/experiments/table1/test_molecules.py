@@ -6,12 +6,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from vgib.data.splits import reference_split, random_split
+from vgib.data.splits import random_split, reference_split
 from vgib.experiments.engine.recipe import recipe
 from vgib.experiments.table1.job import InterpretationJob
 from vgib.experiments.table1.molecules import (
     JUDGED_SEEDS,
-    Parts,
+    DividedMolecules,
     judged,
     model_of,
     parts_of,
@@ -77,14 +77,16 @@ def test_the_connectivity_weight_of_the_reference_goes_by_the_property(
     assert model_of(made).settings().bottleneck["connectivity"] == weight
 
 
-def test_fragments_are_added_to_training_and_validation_only(drugs: Parts) -> None:
+def test_fragments_are_added_to_training_and_validation_only(drugs: DividedMolecules) -> None:
     more = with_labeled_fragments(job(fragments=1), drugs)
     assert len(more.train) == 2 * len(drugs.train) and len(more.val) == 2 * len(drugs.val)
     assert more.test is drugs.test
     assert with_labeled_fragments(job(), drugs) is drugs
 
 
-def test_a_job_can_train_on_fragments_alone_and_says_how_large_they_are(drugs: Parts) -> None:
+def test_a_job_can_train_on_fragments_alone_and_says_how_large_they_are(
+    drugs: DividedMolecules,
+) -> None:
     asked = job(fragments=2, whole=False, fragment_shares=[0.4, 0.6])
     alone = with_labeled_fragments(asked, drugs)
     assert len(alone.train) == 2 * len(drugs.train) and len(alone.val) == 2 * len(drugs.val)
@@ -101,7 +103,7 @@ def test_what_is_added_to_jobs_leaves_the_keys_of_old_records_alone() -> None:
     assert old.digest() != job("att05", fragments=1, whole=False).digest()
 
 
-def test_the_error_stands_beside_that_of_the_mean(drugs: Parts) -> None:
+def test_the_error_stands_beside_that_of_the_mean(drugs: DividedMolecules) -> None:
     model = model_of(job(epochs=1)).fit(drugs.train, val=drugs.val)
     found = prediction_error(model, drugs)
     assert drugs.train.y is not None and drugs.test.y is not None

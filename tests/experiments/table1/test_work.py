@@ -9,7 +9,7 @@ import pytest
 from vgib.experiments.engine.recipe import recipe
 from vgib.experiments.table1.atlas import atlas_of
 from vgib.experiments.table1.job import InterpretationJob
-from vgib.experiments.table1.molecules import Parts
+from vgib.experiments.table1.molecules import DividedMolecules
 from vgib.experiments.table1.work import averaged, counted, nodes_of, run_on, thousandths
 from vgib.oracles.registry import get
 from vgib.select import masks as select
@@ -26,7 +26,7 @@ def job(method: str = "vgib-paper", **more: Any) -> Any:
 
 
 @pytest.mark.parametrize("method", METHODS)
-def test_every_row_gives_a_full_result(drugs: Parts, method: str) -> None:
+def test_every_row_gives_a_full_result(drugs: DividedMolecules, method: str) -> None:
     done = run_on(job(method), drugs)
     result = done.result
     json.dumps(result, allow_nan=False)
@@ -46,7 +46,7 @@ def test_every_row_gives_a_full_result(drugs: Parts, method: str) -> None:
     assert set(done.seconds) == {"job", "training", "epoch", "cpu"}
 
 
-def test_divergence_falls_with_size_whatever_is_kept(drugs: Parts) -> None:
+def test_divergence_falls_with_size_whatever_is_kept(drugs: DividedMolecules) -> None:
     result = run_on(job(), drugs).result
     assert [point["keep"] for point in result["curve"]] == [0.3, 0.5, 0.9]
     for name in ("random", "best"):
@@ -57,25 +57,25 @@ def test_divergence_falls_with_size_whatever_is_kept(drugs: Parts) -> None:
     assert len(result["random_connected"]) == 3
 
 
-def test_a_fixed_share_is_kept_before_repair(drugs: Parts) -> None:
+def test_a_fixed_share_is_kept_before_repair(drugs: DividedMolecules) -> None:
     result = run_on(job("att07"), drugs).result
     assert result["ring_intact"]["kept_share"] == pytest.approx(0.7, abs=0.1)
     assert result["paper"]["kept_share"] <= 0.75
 
 
-def test_the_same_job_gives_the_same_result(drugs: Parts) -> None:
+def test_the_same_job_gives_the_same_result(drugs: DividedMolecules) -> None:
     first, second = (run_on(job(), drugs).result for _ in range(2))
     assert first == second
 
 
-def test_the_predictor_can_decide_after_training_on_fragments(drugs: Parts) -> None:
+def test_the_predictor_can_decide_after_training_on_fragments(drugs: DividedMolecules) -> None:
     more = {"rule": "guided", "fragments": 1, "keep": 0.5, "encoder": "gin"}
     result = run_on(job(preset="recommended", **more), drugs).result
     assert result["train_molecules"] == 200 and result["test_molecules"] == 8
     assert result["half"]["kept_share"] == pytest.approx(0.5, abs=0.15)
 
 
-def test_several_draws_are_averaged_over_what_is_known(drugs: Parts) -> None:
+def test_several_draws_are_averaged_over_what_is_known(drugs: DividedMolecules) -> None:
     graphs = drugs.test
     assert graphs.ids is not None
     atlas = atlas_of(get("qed"), graphs.ids)

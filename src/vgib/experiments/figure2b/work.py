@@ -15,7 +15,7 @@ from vgib.data.packed import PackedGraphs
 from vgib.experiments.engine.finished import Clock, Finished
 from vgib.experiments.figure2b.job import NoiseJob
 from vgib.experiments.table1.molecules import (
-    Parts,
+    DividedMolecules,
     fitted,
     parts_of,
     prediction_error,
@@ -38,7 +38,7 @@ def run(
     return run_on(job, parts_of(job, mirror, cache))
 
 
-def run_on(job: NoiseJob, parts: Parts) -> Finished:
+def run_on(job: NoiseJob, parts: DividedMolecules) -> Finished:
     """Likewise, on molecules that are at hand."""
     parts = with_labeled_fragments(job, parts)
     clock = Clock()

@@ -9,7 +9,7 @@ from vgib.experiments.engine.finished import Clock, Finished
 from vgib.experiments.figure3.job import GalleryJob
 from vgib.experiments.table1.atlas import Atlas, atlas_of
 from vgib.experiments.table1.molecules import (
-    Parts,
+    DividedMolecules,
     fitted,
     oracle_of,
     parts_of,
@@ -26,7 +26,7 @@ def run(
     return run_on(job, parts_of(job, mirror, cache))
 
 
-def run_on(job: GalleryJob, parts: Parts) -> Finished:
+def run_on(job: GalleryJob, parts: DividedMolecules) -> Finished:
     """Runs a job on molecules that are at hand."""
     parts = with_labeled_fragments(job, parts)
     clock = Clock()

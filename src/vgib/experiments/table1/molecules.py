@@ -30,7 +30,7 @@ SplitKind = Literal["random", "file"]
 
 
 @dataclass(frozen=True, eq=False)
-class Parts:
+class DividedMolecules:
     """Molecules for training, validation and test; the last ones are judged by the oracle."""
 
     train: PackedGraphs
@@ -43,7 +43,7 @@ def oracle_of(name: str) -> Oracle:
     return registry.get(name if name == "qed" else f"{name}_list")
 
 
-def parts_of(job: MoleculeJob, mirror: Where = None, cache: Where = None) -> Parts:
+def parts_of(job: MoleculeJob, mirror: Where = None, cache: Where = None) -> DividedMolecules:
     """The molecules of a job.
 
     Both versions are judged on the same molecules: ``tested`` of the list's test part, none of
@@ -56,7 +56,7 @@ def parts_of(job: MoleculeJob, mirror: Where = None, cache: Where = None) -> Par
     split = split_of(len(listed), job.split, job.seed)
     test = listed[judged(split, len(listed), job.split, job.tested, job.seed)]
     if job.version == "list":
-        return Parts(listed[fewer(split.train, job)], listed[split.val], test)
+        return DividedMolecules(listed[fewer(split.train, job)], listed[split.val], test)
     assert listed.ids is not None
     known = frozenset(listed.ids[i] for i in split.test)
     train, val = sampled(
@@ -68,7 +68,7 @@ def parts_of(job: MoleculeJob, mirror: Where = None, cache: Where = None) -> Par
         mirror,
         cache,
     )
-    return Parts(train if job.trained is None else train[: job.trained], val, test)
+    return DividedMolecules(train if job.trained is None else train[: job.trained], val, test)
 
 
 def fewer(rows: Index, job: MoleculeJob) -> Index:
@@ -159,7 +159,7 @@ def model_of(job: MoleculeJob) -> SubgraphRecognizer:
     return model
 
 
-def with_labeled_fragments(job: MoleculeJob, parts: Parts) -> Parts:
+def with_labeled_fragments(job: MoleculeJob, parts: DividedMolecules) -> DividedMolecules:
     """Training and validation molecules with random fragments, where the job asks for them.
 
     The oracle labels parts of training and validation molecules only.
@@ -182,13 +182,15 @@ def with_labeled_fragments(job: MoleculeJob, parts: Parts) -> Parts:
 
 
 def fitted(
-    job: MoleculeJob, parts: Parts, on_step: Callable[[dict[str, Tensor]], None] | None = None
+    job: MoleculeJob,
+    parts: DividedMolecules,
+    on_step: Callable[[dict[str, Tensor]], None] | None = None,
 ) -> SubgraphRecognizer:
     """The model of a job, trained."""
     return model_of(job).fit(parts.train, val=parts.val, on_step=on_step)
 
 
-def prediction_error(model: SubgraphRecognizer, parts: Parts) -> dict[str, float]:
+def prediction_error(model: SubgraphRecognizer, parts: DividedMolecules) -> dict[str, float]:
     """The mean absolute error on the judged molecules, and that of the training mean for all."""
     assert parts.test.y is not None and parts.train.y is not None
     wanted = parts.test.y

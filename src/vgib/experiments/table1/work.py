@@ -20,7 +20,7 @@ from vgib.experiments.engine.finished import Clock, Finished
 from vgib.experiments.table1.atlas import Atlas, Controls, Floats, Judged, Nodes, atlas_of
 from vgib.experiments.table1.job import InterpretationJob
 from vgib.experiments.table1.molecules import (
-    Parts,
+    DividedMolecules,
     fitted,
     oracle_of,
     parts_of,
@@ -44,7 +44,7 @@ def run(
     return run_on(job, parts_of(job, mirror, cache))
 
 
-def run_on(job: InterpretationJob, parts: Parts) -> Finished:
+def run_on(job: InterpretationJob, parts: DividedMolecules) -> Finished:
     """Runs a job on molecules that are at hand."""
     parts = with_labeled_fragments(job, parts)
     clock = Clock()

@@ -6,7 +6,12 @@ from typing import Any
 from torch import Tensor
 
 from vgib.experiments.engine.finished import Clock, Finished
-from vgib.experiments.table1.molecules import Parts, fitted, parts_of, with_labeled_fragments
+from vgib.experiments.table1.molecules import (
+    DividedMolecules,
+    fitted,
+    parts_of,
+    with_labeled_fragments,
+)
 from vgib.experiments.table2.job import DynamicsJob
 
 TERMS = ("prediction", "clean", "subgraph", "compression", "connectivity", "loss", "kept")
@@ -60,7 +65,7 @@ def run(
     return run_on(job, parts_of(job, mirror, cache))
 
 
-def run_on(job: DynamicsJob, parts: Parts) -> Finished:
+def run_on(job: DynamicsJob, parts: DividedMolecules) -> Finished:
     """Runs a job on molecules that are at hand; only training is timed, not reading."""
     parts = with_labeled_fragments(job, parts)
     trace, clock = Trace(job.every), Clock()

@@ -21,7 +21,7 @@ from vgib.experiments.table3.backbones import backbone
 from vgib.experiments.table3.job import ExplainerJob, ExplanationJob
 from vgib.experiments.table3.property_sets import composition_accuracy, property_set, split_of
 from vgib.explain.explainer import Explainer, explainers
-from vgib.explain.fidelity import Parts, part_outputs, robust_fidelity
+from vgib.explain.fidelity import PartOutputs, part_outputs, robust_fidelity
 from vgib.explain.many import score
 from vgib.explain.truth import stability
 
@@ -148,14 +148,14 @@ class Answers:
     ``missing`` where nothing is left to judge.
     """
 
-    parts: Parts
+    parts: PartOutputs
     whole: Tensor
     alone: Tensor
     without: Tensor
     missing: Tensor
 
     @classmethod
-    def of(cls, parts: Parts, graphs: PackedGraphs) -> "Answers":
+    def of(cls, parts: PartOutputs, graphs: PackedGraphs) -> "Answers":
         """From outputs, by the labels of the graphs."""
         assert graphs.y is not None
         outputs = (parts.whole, parts.alone, parts.without)

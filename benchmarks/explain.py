@@ -29,7 +29,7 @@ from vgib.explain.explainer import Case
 from vgib.explain.frozen import Frozen
 from vgib.explain.many import explain_many, score
 from vgib.explain.vgib import VGIB
-from vgib.select.masks import random_connected
+from vgib.select.random import random_connected
 from vgib.train.loop import seeded
 
 STEPS = 100

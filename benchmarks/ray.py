@@ -29,6 +29,7 @@ import pandas as pd
 import psutil
 import pyarrow.parquet as pq
 
+from vgib.select.policy import Selection
 from vgib.stream.run import Reading, Writing, recognize_source, settings_of
 from vgib.stream.work import Recognize
 
@@ -62,7 +63,7 @@ class Spent:
 
 def one(engine: str, workers: int, source: Path, folder: Path) -> dict[str, Any]:
     """A run in this process: its seconds, its memory, and a hash of all rows."""
-    work = Recognize(MODEL, keep_ratio=(0.5,), rule="ring_intact", ensemble=False)
+    work = Recognize(MODEL, Selection(0.5, "ring_intact"), single=True)
     started, spent = perf_counter(), Spent()
     if engine == "local":
         recognize_source(source, work, Writing((folder / "out.parquet",)), Reading())

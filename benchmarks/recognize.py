@@ -32,18 +32,19 @@ from vgib.data import catalog
 from vgib.data.headers import structure_column
 from vgib.data.processes import LocalProcesses
 from vgib.data.records import open_table
+from vgib.select.policy import Selection
 from vgib.stream.pipeline import Tally
 from vgib.stream.run import Reading, Writing, recognize_source
 from vgib.stream.work import Recognize
 
 MODEL = "qed"
-KEEP_RATIO = (0.5,)
+BY_SCORES = Selection(0.5, "ring_intact")
 WORK = {
-    "scores": Recognize(MODEL, n=0, ensemble=False),
-    "rationale": Recognize(MODEL, keep_ratio=KEEP_RATIO, rule="ring_intact", ensemble=False),
-    "ensemble": Recognize(MODEL, keep_ratio=KEEP_RATIO, rule="ring_intact"),
+    "scores": Recognize(MODEL, scores_only=True, single=True),
+    "part": Recognize(MODEL, BY_SCORES, single=True),
+    "ensemble": Recognize(MODEL, BY_SCORES),
 }
-GUIDED = Recognize(MODEL, keep_ratio=KEEP_RATIO, rule="guided", ensemble=False)
+BY_PREDICTION = Recognize(MODEL, Selection(0.5, by="prediction"), single=True)
 
 
 def molecules(source: Path | None, mirror: str | None, count: int) -> list[str]:
@@ -81,7 +82,7 @@ def shares(smiles: list[str], folder: Path, rounds: int) -> dict[str, float]:
     path.write_text("\n".join(smiles) + "\n")
     for work in WORK.values():
         work.check()
-    run(path, WORK["rationale"])  # loads, allocates, warms up
+    run(path, WORK["part"])  # loads, allocates, warms up
     parsing: list[float] = []
     taken: dict[str, list[float]] = {name: [] for name in WORK}
     for _ in range(rounds):
@@ -96,12 +97,12 @@ def shares(smiles: list[str], folder: Path, rounds: int) -> dict[str, float]:
     return found
 
 
-def guided(smiles: list[str], folder: Path) -> dict[str, float]:
+def by_prediction(smiles: list[str], folder: Path) -> dict[str, float]:
     """The search that the predictor guides, molecules a second."""
-    path = folder / "guided.smi"
+    path = folder / "prediction.smi"
     path.write_text("\n".join(smiles) + "\n")
-    GUIDED.check()
-    return {"guided_per_second": len(smiles) / seconds(lambda: run(path, GUIDED))}
+    BY_PREDICTION.check()
+    return {"prediction_per_second": len(smiles) / seconds(lambda: run(path, BY_PREDICTION))}
 
 
 def processes(smiles: list[str], folder: Path) -> dict[str, float]:
@@ -117,7 +118,7 @@ def processes(smiles: list[str], folder: Path) -> dict[str, float]:
 
         recognize_source(
             path,
-            WORK["rationale"],
+            WORK["part"],
             Writing((path.with_suffix(".parquet"),)),
             Reading(size=512),
             engine=LocalProcesses(workers),
@@ -171,7 +172,7 @@ def main() -> None:
         if not arguments.only_memory:
             smiles = molecules(arguments.molecules, arguments.mirror, arguments.count)
             found |= {"molecules": len(smiles)} | shares(smiles, folder, arguments.rounds)
-            found |= guided(smiles[:1024], folder)
+            found |= by_prediction(smiles[:1024], folder)
             if arguments.processes:
                 many = molecules(arguments.molecules, arguments.mirror, arguments.processes)
                 found |= processes(many, folder)

@@ -30,12 +30,10 @@ from vgib.data.splits import random_split
 from vgib.experiments.table1.atlas import Atlas, Nodes, atlas_of
 from vgib.experiments.table1.gap import at_own_size, at_share
 from vgib.experiments.table1.molecules import oracle_of
-from vgib.model import ensemble
 from vgib.model.augment import with_fragments
-from vgib.model.guided import guided_rationales
-from vgib.model.recognition import find_rationales
 from vgib.model.recognizer import SubgraphRecognizer
 from vgib.oracles.training import calibration_members
+from vgib.select.policy import Selection
 
 SHARES = (0.3, 0.5, 0.7)
 PROPERTIES = ("qed", "hlm", "mlm", "rlm")
@@ -160,16 +158,11 @@ class Molecules:
 
 def chosen(models: list[SubgraphRecognizer], graphs: PackedGraphs, rule: str) -> list[list[Nodes]]:
     """For each share the chosen part of each molecule."""
-    whole = ensemble.outputs(models, graphs)
+    answer = SubgraphRecognizer.together(models).answer(graphs)
     found = []
     for keep in SHARES:
-        if rule == "guided":
-            ranked = guided_rationales(
-                graphs, lambda some: ensemble.outputs(models, some), keep_ratio=keep, whole=whole
-            )
-        else:
-            ranked = find_rationales(graphs, whole[1].numpy(), keep_ratio=keep)
-        found.append([parts[0].nodes for parts in ranked])
+        ranked = answer.chosen(Selection.of(keep, rule))
+        found.append([nodes for nodes, *_ in ranked])
     return found
 
 

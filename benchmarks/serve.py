@@ -134,7 +134,7 @@ async def _load(
             length = int(head.lower().split(b"content-length: ")[1].split(b"\r\n")[0])
             answer = await reader.readexactly(length)
             latencies.append(perf_counter() - begun)
-            errors += not (head.startswith(b"HTTP/1.1 200") and b'"rationales":[{' in answer)
+            errors += not (head.startswith(b"HTTP/1.1 200") and b'"subgraphs":[{' in answer)
         writer.close()
         await writer.wait_closed()
 

@@ -55,9 +55,9 @@ EXPLAIN = {
 }
 RECOGNIZE = {
     "scores": "predictions and atom scores",
-    "rationale": "with the best part as a fragment",
+    "part": "with the best part as a fragment",
     "ensemble": "with three seeds, spread and stability",
-    "guided": "one seed, the predictor chooses among the parts",
+    "prediction": "one seed, the predictor chooses among the parts",
 }
 EPOCHS = ("none", "gib", "vgib", "gsat")
 

@@ -1,7 +1,7 @@
 """Every number against scikit-learn or by hand, and intervals that behave like intervals."""
 
 import math
-from itertools import pairwise
+from itertools import combinations, pairwise
 from typing import Any
 
 import numpy as np
@@ -225,3 +225,15 @@ def test_precision_is_a_slow_loop_written_fast() -> None:
 def test_the_kept_share_is_a_mean_over_graphs_not_over_nodes() -> None:
     mask = np.array([True, True, False, False, False, True])
     assert metrics.kept_share(mask, np.array([0, 5, 6, 6])).value == pytest.approx(0.7)
+
+
+def test_agreement_is_the_mean_jaccard_index_of_all_pairs() -> None:
+    rng = np.random.default_rng(0)
+    ptr = np.array([0, 4, 4, 9, 10])
+    masks = rng.random((4, 10)) < 0.5
+    masks[:, 9] = False  # a graph of which nobody chooses anything
+    found = metrics.agreement(masks, ptr)
+    for graph, (low, high) in enumerate(pairwise(ptr)):
+        sets = [set(np.flatnonzero(mask[low:high])) for mask in masks]
+        each = [len(a & b) / len(a | b) if a | b else 1.0 for a, b in combinations(sets, 2)]
+        assert found[graph] == pytest.approx(np.mean(each))

@@ -14,22 +14,26 @@ if TYPE_CHECKING:
     from vgib.errors import VgibError
     from vgib.explain.function import explain_function
     from vgib.explain.many import explain_many, show
-    from vgib.model.recognition import Subgraph, find_subgraphs
+    from vgib.model.answer import Answer, find_subgraphs
     from vgib.model.recognizer import SubgraphRecognizer
+    from vgib.model.results import Subgraph
     from vgib.nn.net import SubgraphNet
+    from vgib.select.policy import Selection
 
 # Where each public name lives; imported on first use: `vgib --help` need not wait for torch.
 _HOMES = {
+    "Answer": "vgib.model.answer",
     "Fragment": "vgib.chem.fragment",
     "PackedGraphs": "vgib.data.packed",
-    "Subgraph": "vgib.model.recognition",
+    "Selection": "vgib.select.policy",
+    "Subgraph": "vgib.model.results",
     "SubgraphNet": "vgib.nn.net",
     "SubgraphRecognizer": "vgib.model.recognizer",
     "VgibError": "vgib.errors",
     "draw": "vgib.chem.draw",
     "explain_function": "vgib.explain.function",
     "explain_many": "vgib.explain.many",
-    "find_subgraphs": "vgib.model.recognition",
+    "find_subgraphs": "vgib.model.answer",
     "fragment": "vgib.chem.fragment",
     "from_smiles": "vgib.data.molecules",
     "load_graphs": "vgib.data.loading",
@@ -39,8 +43,10 @@ _HOMES = {
 }
 
 __all__ = [
+    "Answer",
     "Fragment",
     "PackedGraphs",
+    "Selection",
     "Subgraph",
     "SubgraphNet",
     "SubgraphRecognizer",

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
+from itertools import combinations
 from typing import Any
 
 import numpy as np
@@ -163,3 +164,29 @@ def kept_share(mask: Array, ptr: Array) -> Estimate:
     kept = np.bincount(graph, weights=np.asarray(mask, float), minlength=len(ptr) - 1)
     with np.errstate(invalid="ignore"):
         return mean(kept / np.diff(ptr))
+
+
+def agreement(masks: Array, ptr: Array) -> Array:
+    r"""How far several choices of nodes agree on each graph: the mean Jaccard index of all pairs.
+
+    .. math:: \frac{2}{M(M-1)} \sum_{a<b} \frac{|S_a \cap S_b|}{|S_a \cup S_b|}
+
+    1 when all choose the same nodes, or when there is only one choice; two random halves of a graph
+    have about one third.
+
+    >>> masks = np.array([[1, 1, 0, 0], [0, 1, 1, 0]], dtype=bool)
+    >>> agreement(masks, np.array([0, 4])).round(3).tolist()
+    [0.333]
+
+    Args:
+        masks: ``bool [choices, nodes]``.
+        ptr: ``[graphs + 1]``; graph *g* owns nodes ``ptr[g]:ptr[g + 1]``.
+    """
+    graph = np.repeat(np.arange(len(ptr) - 1), np.diff(ptr))
+    pairs = list(combinations(range(len(masks)), 2))
+    total = np.zeros(len(ptr) - 1)
+    for a, b in pairs:
+        common = np.bincount(graph, weights=masks[a] & masks[b], minlength=len(total))
+        either = np.bincount(graph, weights=masks[a] | masks[b], minlength=len(total))
+        total += np.where(either > 0, common / np.maximum(either, 1), 1.0)
+    return total / len(pairs) if pairs else np.ones(len(total))

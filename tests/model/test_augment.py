@@ -6,12 +6,11 @@ import numpy as np
 import pytest
 
 from vgib.chem.properties import qed
-from vgib.data.molecules import from_smiles, load_drugs
+from vgib.data.molecules import atom_features, from_smiles, load_drugs
 from vgib.data.packed import PackedGraphs
 from vgib.data.synthetic import generate_ba2motifs
 from vgib.errors import InputError
 from vgib.model.augment import random_fragments, with_fragments
-from vgib.model.recognition import atom_features
 from vgib.model.recognizer import SubgraphRecognizer
 
 DRUGS = load_drugs()["smiles"].tolist()[:60]

@@ -1,6 +1,6 @@
 """Quality with controls: known models on known graphs must get known numbers."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -12,13 +12,29 @@ from torch import Tensor
 from vgib.data.packed import PackedGraphs
 from vgib.data.synthetic import generate_ba2motifs
 from vgib.model import evaluate as evaluation
+from vgib.model.answer import Answer
 from vgib.model.evaluate import of_classes, of_explanations, of_values, quality
 from vgib.select import masks as select
 
 GRAPHS: PackedGraphs = generate_ba2motifs(60)
 
 
-def model(scores: Tensor, right: float = 1.0) -> Callable[[PackedGraphs], tuple[Tensor, Tensor]]:
+def asked(
+    outputs: Callable[[PackedGraphs], tuple[Tensor, Tensor]], classes: Sequence[int] | None = None
+) -> Callable[[PackedGraphs], Answer]:
+    """What a model of one member says, by a function for its outputs and scores."""
+
+    def again(graphs: PackedGraphs, members: Sequence[int]) -> Tensor:
+        raise AssertionError("nothing is chosen by prediction here")
+
+    def ask(graphs: PackedGraphs) -> Answer:
+        values, scores = outputs(graphs)
+        return Answer.of(graphs, values[None], scores[None], again, classes=classes)
+
+    return ask
+
+
+def model(scores: Tensor) -> Callable[[PackedGraphs], Answer]:
     """Right on whole graphs; on a part, the class is 1 when more than 2 motif nodes are in it."""
 
     def outputs(graphs: PackedGraphs) -> tuple[Tensor, Tensor]:
@@ -29,7 +45,7 @@ def model(scores: Tensor, right: float = 1.0) -> Callable[[PackedGraphs], tuple[
         logits = 10 * torch.nn.functional.one_hot(label, 2).float()
         return logits, scores if graphs is GRAPHS else torch.zeros(graphs.num_nodes)
 
-    return outputs
+    return asked(outputs, classes=(0, 1))
 
 
 def value(found: dict[str, Any], name: str) -> float:
@@ -37,7 +53,7 @@ def value(found: dict[str, Any], name: str) -> float:
 
 
 def test_a_model_that_sees_the_motif_is_told_from_its_controls() -> None:
-    found = quality(GRAPHS, model(GRAPHS.node_truth.float()), classes=True, seed=0)
+    found = quality(GRAPHS, model(GRAPHS.node_truth.float()), seed=0)
     assert value(found, "accuracy") == value(found, "roc_auc") == 1
     assert value(found, "control_commonest_class_accuracy") == 0.5
     assert value(found, "kept_share") == pytest.approx(0.2)
@@ -49,7 +65,7 @@ def test_a_model_that_sees_the_motif_is_told_from_its_controls() -> None:
 
 
 def test_a_model_that_looks_elsewhere_gets_the_opposite() -> None:
-    found = quality(GRAPHS, model(1 - GRAPHS.node_truth.float()), classes=True, seed=0)
+    found = quality(GRAPHS, model(1 - GRAPHS.node_truth.float()), seed=0)
     assert value(found, "node_auc") == value(found, "node_precision") == 0
     assert value(found, "kept_share") == pytest.approx(0.8)
     assert value(found, "subgraph_same_class") == 0
@@ -65,8 +81,9 @@ def test_the_random_subgraph_is_connected_and_as_large_as_the_recognized_one(
         parts.append(graphs)
         return torch.zeros(len(graphs), 1), scores[: graphs.num_nodes]
 
-    evaluation.of_subgraphs(GRAPHS, torch.zeros(60, 1), scores, outputs, classes=False, seed=0)
-    recognized, random = parts
+    ask = asked(outputs)
+    evaluation.of_subgraphs(ask(GRAPHS), ask, seed=0)
+    _, recognized, random = parts
     assert torch.equal(recognized.sizes, random.sizes)
     assert not torch.equal(recognized.col, random.col)
     everything = torch.ones(random.num_nodes, dtype=torch.bool)
@@ -98,20 +115,20 @@ def test_a_value_that_follows_the_size_changes_with_the_subgraph() -> None:
         return graphs.sizes.float().unsqueeze(1), torch.full((graphs.num_nodes,), 0.9)
 
     graphs = replace(GRAPHS, y=GRAPHS.y.float(), node_truth=None)
-    found = quality(graphs, outputs, classes=False, seed=0)
+    found = quality(graphs, asked(outputs), seed=0)
     assert value(found, "subgraph_change") == 0 and value(found, "kept_share") == 1
     assert "node_auc" not in found  # nothing is known to compare with
 
 
 def test_the_known_explanation_is_compared_with_noise_of_the_seed() -> None:
-    scores = GRAPHS.node_truth.float()
+    scores = GRAPHS.node_truth.float().numpy()
     one, other = (of_explanations(GRAPHS, scores, seed=seed) for seed in (0, 1))
     assert one["node_auc"] == other["node_auc"]
     assert one["control_random_node_auc"] != other["control_random_node_auc"]
 
 
 def test_every_number_is_a_plain_one_with_its_interval() -> None:
-    found = quality(GRAPHS, model(torch.rand(GRAPHS.num_nodes)), classes=True, seed=0)
+    found = quality(GRAPHS, model(torch.rand(GRAPHS.num_nodes)), seed=0)
     for name, estimate in found.items():
         assert set(estimate) == {"value", "low", "high", "n"}, name
         assert estimate["low"] <= estimate["value"] <= estimate["high"], name

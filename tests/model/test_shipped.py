@@ -9,7 +9,6 @@ from vgib.chem.vocabulary import RICH
 from vgib.data.molecules import load_drugs
 from vgib.errors import InputError, UnknownNameError
 from vgib.model import shipped as zoo
-from vgib.model.ensemble import members
 from vgib.model.recognizer import SubgraphRecognizer
 
 NAMES = ("drd2", "hlm", "mlm", "mutagenicity", "qed", "rlm")
@@ -35,7 +34,7 @@ class TestModel:
         assert {path.name for path in files} == {"model.safetensors", "card.json"}
 
     def test_has_members_that_agree_more_or_less(self, name: str) -> None:
-        models = members(name)
+        models = SubgraphRecognizer.load(name).members()
         assert len(models) == 3
         assert len({model.card_.training["seed"] for model in models}) == 3
         values = np.stack([np.asarray(model.predict(DRUGS), float) for model in models])

@@ -15,7 +15,7 @@ from vgib.page.recognized import Gallery, recognized_page, refusal_line
 def row(line: int, **changes: Any) -> dict[str, Any]:
     part = {"smiles": "*CO", "atoms": [1, 2], "score": 0.8, "keep_ratio": 0.6667}
     plain = {"id": f"m{line}", "smiles": "CCO", "note": None, "prediction": line / 7}
-    found = {"scores": [0.1, 0.5, 0.9], "rationales": [part], "spread": 0.1, "stability": 0.5}
+    found = {"scores": [0.1, 0.5, 0.9], "subgraphs": [part], "spread": 0.1, "stability": 0.5}
     return {"line": line} | plain | found | changes
 
 
@@ -48,7 +48,7 @@ def data_of(page: str) -> dict[str, Any]:
 
 
 def test_the_script_is_told_everything() -> None:
-    told = data_of(page_of([row(1), row(2, id="</script><b>", rationales=[], spread=None)]))
+    told = data_of(page_of([row(1), row(2, id="</script><b>", subgraphs=[], spread=None)]))
     first, second = told["molecules"]
     assert (first["line"], first["id"], first["prediction"]) == (1, "m1", 0.14286)
     assert first["parts"] == [{"smiles": "*CO", "atoms": [1, 2], "score": 0.8, "keep": 0.6667}]

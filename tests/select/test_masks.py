@@ -5,67 +5,11 @@ import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.select.graphs import Packed, blocks_of, packed, parts_of
 
 from vgib.errors import InputError
 from vgib.select import masks as select
-from vgib.select.blocktree import connected_unions
-
-
-class Packed:
-    """Graphs as flat arrays, from edge lists."""
-
-    def __init__(self, sizes, edges):
-        self.node_ptr = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
-        rows = [[] for _ in range(self.node_ptr[-1])]
-        for graph, begin, end in edges:
-            rows[self.node_ptr[graph] + begin].append(end)
-            rows[self.node_ptr[graph] + end].append(begin)
-        self.indptr = np.concatenate([[0], np.cumsum([len(row) for row in rows])]).astype(np.int64)
-        self.col = np.array([end for row in rows for end in sorted(row)], dtype=np.int32)
-
-    def bounds(self):
-        return list(zip(self.node_ptr[:-1].tolist(), self.node_ptr[1:].tolist(), strict=True))
-
-    def neighbors(self, node):
-        graph = np.searchsorted(self.node_ptr, node, side="right") - 1
-        own = self.col[self.indptr[node] : self.indptr[node + 1]]
-        return [int(other + self.node_ptr[graph]) for other in own]
-
-
-@st.composite
-def packed(draw, tree=False):
-    """Up to four random graphs of up to nine nodes, with scores that are often equal."""
-    sizes = draw(st.lists(st.integers(1, 9), min_size=1, max_size=4))
-    edges = set()
-    for graph, nodes in enumerate(sizes):
-        for node in range(1, nodes):
-            if tree or draw(st.booleans()):
-                edges.add((graph, draw(st.integers(0, node - 1)), node))
-        if not tree:
-            for _ in range(draw(st.integers(0, 3))):
-                ends = draw(st.tuples(st.integers(0, nodes - 1), st.integers(0, nodes - 1)))
-                if ends[0] != ends[1]:
-                    edges.add((graph, min(ends), max(ends)))
-    graphs = Packed(sizes, sorted(edges))
-    total = sum(sizes)
-    scores = draw(st.lists(st.sampled_from([0.0, 0.25, 0.5, 0.9]), min_size=total, max_size=total))
-    return graphs, np.array(scores)
-
-
-def parts_of(graphs, nodes):
-    """The connected parts of some nodes, by walking."""
-    left, parts = set(nodes), []
-    while left:
-        stack = [min(left)]
-        part = {stack[0]}
-        while stack:
-            for other in graphs.neighbors(stack.pop()):
-                if other in left and other not in part:
-                    part.add(other)
-                    stack.append(other)
-        parts.append(part)
-        left -= part
-    return parts
+from vgib.select.blocktree import block_trees, connected_unions
 
 
 @given(packed(), st.sampled_from([0.1, 0.29, 0.3, 0.5, 0.55, 1.0]))
@@ -138,9 +82,9 @@ def test_ring_intact_is_the_best_mean_at_the_nearest_size(case, amount, width):
     graphs, scores = case
     # Blocks: a node and its parent share one where the number allows; any partition into connected
     # parts of a tree is a tree again.
-    blocks = _blocks(graphs, width)
+    blocks = blocks_of(graphs, width)
     mask = select.ring_intact(scores, graphs, blocks, amount)
-    for (low, high), tree in zip(graphs.bounds(), select.block_trees(graphs, blocks), strict=True):
+    for (low, high), tree in zip(graphs.bounds(), block_trees(graphs, blocks), strict=True):
         options = tree.nodes(connected_unions(tree, 1, high - low).masks)
         own = scores[low:high]
         wanted = min(amount, high - low)
@@ -149,17 +93,6 @@ def test_ring_intact_is_the_best_mean_at_the_nearest_size(case, amount, width):
         assert any((chosen == option).all() for option in options)
         assert abs(chosen.sum() - wanted) == best[0]
         assert own[chosen].mean() == pytest.approx(-best[1])
-
-
-def _blocks(graphs, width):
-    blocks = np.arange(graphs.node_ptr[-1])
-    for low, high in graphs.bounds():
-        for node in range(low + 1, high):
-            parent = min(graphs.neighbors(node))
-            if parent < node and (node * 7 + parent) % (width + 1) == 0:
-                blocks[node] = blocks[parent]
-        blocks[low:high] -= low
-    return blocks
 
 
 SELECTORS = {
@@ -177,7 +110,7 @@ SELECTORS = {
 @given(case=packed(tree=True))
 def test_a_batch_and_its_graphs_one_by_one_get_the_same_mask(name, case):
     graphs, scores = case
-    blocks = _blocks(graphs, 1)
+    blocks = blocks_of(graphs, 1)
     whole = SELECTORS[name](scores, graphs, blocks)
     for low, high in graphs.bounds():
         edges = [(0, n - low, o - low) for n in range(low, high) for o in graphs.neighbors(n)]
@@ -201,62 +134,33 @@ def test_empty_graphs_stay_empty():
     scores = np.array([0.9, 0.1])
     for name, selector in SELECTORS.items():
         assert selector(scores, graphs, np.array([0, 1])).any(), name
-    assert select.ranked(scores, graphs)[0] == []
+    assert select.ranked(scores, graphs, sizes=[1])[0] == []
 
 
-def test_ranked_rationales_come_by_size_and_then_by_score():
+def test_ranked_subgraphs_come_by_size_and_then_by_score():
     graphs = Packed([6], [(0, i, i + 1) for i in range(5)])
     scores = np.array([0.9, 0.8, 0.1, 0.2, 0.7, 0.6])
-    (found,) = select.ranked(scores, graphs, blocks=np.arange(6), keep_ratios=(1 / 3, 0.5), n=2)
-    assert [r.nodes for r in found] == [(0, 1), (4, 5), (0, 1, 2), (3, 4, 5)]
-    assert found[0].score == pytest.approx(0.85) and found[0].keep_ratio == pytest.approx(1 / 3)
+    (found,) = select.ranked(scores, graphs, blocks=np.arange(6), sizes=(2, 3), n=2)
+    assert found == [(0, 1), (4, 5), (0, 1, 2), (3, 4, 5)]
 
 
 @settings(deadline=None)
 @given(packed(tree=True))
-def test_the_first_ranked_rationale_is_the_ring_intact_selection(case):
+def test_the_first_ranked_subgraph_is_the_ring_intact_selection(case):
     graphs, scores = case
-    blocks = _blocks(graphs, 2)
-    mask = select.ring_intact(scores, graphs, blocks, select.sizes_of_ratio(graphs.node_ptr, 0.5))
-    found = select.ranked(scores, graphs, blocks=blocks, keep_ratios=(0.5,))
+    blocks = blocks_of(graphs, 2)
+    sizes = select.sizes_of_ratio(graphs.node_ptr, 0.5)
+    mask = select.ring_intact(scores, graphs, blocks, sizes)
+    found = select.ranked(scores, graphs, blocks=blocks, sizes=[sizes])
     for (low, high), (first, *_) in zip(graphs.bounds(), found, strict=True):
-        assert first.nodes == tuple(np.flatnonzero(mask[low:high]).tolist())
+        assert first == tuple(np.flatnonzero(mask[low:high]).tolist())
 
 
 def test_ranked_without_blocks_grows_from_the_best_nodes():
     graphs = Packed([5], [(0, i, i + 1) for i in range(4)])
     scores = np.array([0.9, 0.1, 0.0, 0.1, 0.8])
-    (found,) = select.ranked(scores, graphs, keep_ratios=(0.4,), n=2)
-    assert [r.nodes for r in found] == [(0, 1), (3, 4)]
-
-
-@settings(deadline=None)
-@given(packed(tree=True), st.integers(1, 9), st.integers(0, 99))
-def test_random_controls_are_connected_and_of_the_size(case, amount, seed):
-    graphs, _ = case
-    blocks = _blocks(graphs, 2)
-    grown = select.random_connected(graphs, amount, np.random.default_rng(seed))
-    whole = select.random_ring_intact(graphs, blocks, amount, np.random.default_rng(seed))
-    loose = select.random_atoms(graphs, amount, np.random.default_rng(seed))
-    again = select.random_ring_intact(graphs, blocks, amount, np.random.default_rng(seed))
-    np.testing.assert_array_equal(whole, again)
-    for (low, high), tree in zip(graphs.bounds(), select.block_trees(graphs, blocks), strict=True):
-        wanted = min(amount, high - low)
-        assert grown[low:high].sum() == wanted
-        assert 1 <= loose[low:high].sum() <= wanted
-        for mask in (grown, whole, loose):
-            assert len(parts_of(graphs, (low + np.flatnonzero(mask[low:high])).tolist())) == 1
-        nearest = abs(select.nearest_size(tree, wanted) - wanted)
-        assert abs(whole[low:high].sum() - wanted) <= max(1, nearest)
-        options = tree.nodes(connected_unions(tree, 1, high - low).masks)
-        assert any((whole[low:high] == option).all() for option in options)
-
-
-def test_a_random_connected_set_starts_anywhere_and_grows_evenly():
-    star = Packed([4], [(0, 0, 1), (0, 0, 2), (0, 0, 3)])
-    rng = np.random.default_rng(0)
-    leaves = sum(select.random_connected(star, 2, rng)[1:].astype(int) for _ in range(3000))
-    np.testing.assert_allclose(leaves / 3000, 1 / 3, atol=0.04)
+    (found,) = select.ranked(scores, graphs, sizes=[2], n=2)
+    assert found == [(0, 1), (3, 4)]
 
 
 @pytest.mark.parametrize(

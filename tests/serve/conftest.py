@@ -10,7 +10,6 @@ from tests.serve.support import Serving, serving
 
 from vgib.chem.properties import qed
 from vgib.data.molecules import load_drugs
-from vgib.model.ensemble import save_members
 from vgib.model.recognizer import SubgraphRecognizer
 from vgib.serve.api import make_app
 from vgib.serve.limits import Limits
@@ -30,7 +29,7 @@ def folders(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
             SubgraphRecognizer(epochs=3, hidden=8, depth=2, seed=seed).fit(DRUGS, targets)
             for seed in range(2)
         ]
-        save_members(members, place / name, summary=f"a small model of {name}")
+        SubgraphRecognizer.together(members).save(place / name, summary=f"a small model of {name}")
     return [place / name for name in labels]
 
 

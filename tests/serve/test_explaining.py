@@ -22,7 +22,7 @@ def test_every_method_is_listed_with_a_sentence() -> None:
 def test_scores_are_those_of_python(shelf: Shelf, method: str) -> None:
     graphs = from_smiles([PARACETAMOL]).graphs
     found = Explaining(shelf).scores("values", method, graphs)
-    (expected,) = explain_many(shelf.get("values")[0].net_, graphs, method)
+    (expected,) = explain_many(shelf.get("values").net_, graphs, method)
     assert found == pytest.approx(expected.node_mask[:, 0].tolist(), abs=1e-6)
 
 

@@ -1,16 +1,24 @@
 """What is asked and answered, as the documentation shows it."""
 
 import re
-from typing import get_args
 
 import httpx
 
-from vgib.model.recognition import Rule
+from vgib.select.policy import CRITERIA, RULES
 from vgib.serve import schemas
 
 
 def test_every_rule_of_the_library_can_be_asked_for() -> None:
-    assert set(get_args(schemas.AnyRule)) == {*get_args(Rule), "guided"}
+    for rule in RULES:
+        assert schemas.RecognizeRequest(molecules=["C"], rule=rule).rule == rule
+    for by in CRITERIA:
+        assert schemas.RecognizeRequest(molecules=["C"], by=by).by == by
+
+
+def test_the_rule_of_old_is_understood_but_no_longer_offered() -> None:
+    asked = schemas.InspectRequest.model_validate({"molecule": "C", "rule": "guided"})
+    assert (asked.rule, asked.by) == ("ring_intact", "prediction")
+    assert "guided" not in str(schemas.InspectRequest.model_json_schema())
 
 
 def test_every_example_of_the_documentation_can_be_sent(client: httpx.Client) -> None:

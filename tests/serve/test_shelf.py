@@ -6,13 +6,14 @@ import pytest
 
 from vgib.errors import InputError, UnknownNameError
 from vgib.model import shipped as zoo
+from vgib.select.policy import Selection
 from vgib.serve.shelf import Shelf
 
 
 def test_folders_are_offered_under_their_names(shelf: Shelf) -> None:
     assert shelf.names() == ["classes", "values"]
     assert shelf.default == "classes"
-    assert len(shelf.get("values")) == 2
+    assert len(shelf.get("values").members()) == 2
     assert shelf.card("values").summary == "a small model of values"
 
 
@@ -40,7 +41,8 @@ def test_the_shipped_models_are_offered_and_qed_first() -> None:
 
 
 def test_the_unit_of_work_has_the_options_that_were_asked_for(shelf: Shelf) -> None:
-    unit = shelf.recognize("values", {"n": 2, "keep_ratio": (0.5,)})
-    assert (unit.n, unit.keep_ratio) == (2, (0.5,))
+    asked = Selection(0.5, n=2)
+    unit = shelf.recognize("values", {"selection": asked})
+    assert unit.selection == asked and unit.recognizer is shelf.get("values")
     with pytest.raises(UnknownNameError):
         shelf.recognize("nothing", {})

@@ -40,7 +40,7 @@ def test_rows_are_those_of_recognize(client: httpx.Client) -> None:
     (row,) = client.post("/api/v1/recognize", json=asked).json()["results"]
     (other,) = first["results"]
     assert other["prediction"] == pytest.approx(row["prediction"], abs=1e-6)
-    assert other["rationales"][0]["atoms"] == row["rationales"][0]["atoms"]
+    assert other["subgraphs"][0]["atoms"] == row["subgraphs"][0]["atoms"]
 
 
 def test_the_ledger_comes_last_and_counts_fragments(client: httpx.Client) -> None:

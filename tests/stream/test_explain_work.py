@@ -9,6 +9,7 @@ import pytest
 from vgib.errors import InputError, UnknownNameError
 from vgib.explain.report import explain_graphs
 from vgib.model.recognizer import SubgraphRecognizer
+from vgib.select.policy import Selection
 from vgib.stream.explain_work import Explain
 
 SMILES = ["CCOc1ccccc1", "CCN", "OCC1CCCCC1", "CC(=O)Nc1ccc(O)cc1", "c1ccncc1"]
@@ -30,7 +31,7 @@ def chunk() -> pa.Table:
 def test_scores_are_those_of_the_method(method: str, model: Path, tmp_path: Path) -> None:
     learned_from = tmp_path / "some.smi"
     learned_from.write_text("\n".join(SMILES))
-    work = Explain(str(model), keep_ratio=(0.5,), method=method, fit_on=str(learned_from))
+    work = Explain(str(model), Selection(0.5), method=method, fit_on=str(learned_from))
     work.check()
     found = work(chunk())
     expected = explain_graphs(SubgraphRecognizer.load(model), SMILES, method)

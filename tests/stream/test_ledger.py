@@ -23,7 +23,7 @@ def results_of(
             "id": None if ids is None else ids[number],
             "smiles": "C" * (number + 1),
             "prediction": value,
-            "rationales": [
+            "subgraphs": [
                 {"smiles": text, "atoms": [0], "score": 0.5, "keep_ratio": 0.5} for text in own
             ],
         }

@@ -14,6 +14,7 @@ import pytest
 from tests.stream.conftest import SMILES
 
 from vgib.errors import FileFormatError, InputError, UnwritableError
+from vgib.select.policy import Selection
 from vgib.stream.run import (
     Reading,
     Writing,
@@ -64,7 +65,7 @@ def test_the_ledger_compares_a_column_of_the_source(
     source: Path, model: Path, tmp_path: Path
 ) -> None:
     writing = Writing((tmp_path / "a.html",), ledger=tmp_path / "l.csv", measured="activity")
-    work = Recognize(model, keep_ratio=(0.1,))
+    work = Recognize(model, Selection(0.1))
     recognize_source(source, work, writing)
     entries = list(csv.DictReader((tmp_path / "l.csv").read_text().splitlines()))
     assert entries and all(int(entry["count"]) > 1 for entry in entries)
@@ -125,8 +126,11 @@ def test_a_killed_run_goes_on_and_ends_the_same(
 def test_other_settings_or_another_model_reuse_nothing(
     source: Path, model: Path, classes: Path
 ) -> None:
-    told = {settings_of(work) for work in (Recognize(model), Recognize(model, n=2))}
-    told |= {settings_of(Recognize(classes)), settings_of(Recognize(model, rule="guided"))}
+    told = {settings_of(work) for work in (Recognize(model), Recognize(model, Selection(n=2)))}
+    told |= {
+        settings_of(Recognize(classes)),
+        settings_of(Recognize(model, Selection(by="prediction"))),
+    }
     assert len(told) == 4
     assert settings_of(Recognize(str(model))) == settings_of(Recognize(model))
 

@@ -13,8 +13,8 @@ from tests.stream.conftest import SMILES
 from vgib.chem.properties import qed
 from vgib.data.records import MOLBLOCK
 from vgib.errors import InputError
-from vgib.model.ensemble import predict, save_members, stability
 from vgib.model.recognizer import SubgraphRecognizer
+from vgib.select.policy import Selection
 from vgib.stream.schema import ABOUT, REJECTED
 from vgib.stream.work import Recognize, Recognized
 
@@ -25,20 +25,20 @@ def chunk_of(smiles: list[str], **columns: list[object]) -> pa.Table:
 
 @pytest.mark.parametrize("rule", [None, "guided", "largest_part"])
 def test_every_row_is_what_the_estimator_says(model: Path, rule: str | None) -> None:
-    work = Recognize(model, n=2, keep_ratio=(0.3, 0.6), rule=rule)  # type: ignore[arg-type]
+    work = Recognize(model, Selection.of((0.3, 0.6), rule, n=2))
     rows = work(chunk_of(SMILES)).results.to_pylist()
     expected = SubgraphRecognizer.load(model).recognize(
         SMILES,
         2,
         keep_ratio=(0.3, 0.6),
-        rule=rule,  # type: ignore[arg-type]
+        rule=rule,
     )
     assert [row["line"] for row in rows] == list(range(1, len(SMILES) + 1))
     for row, told in zip(rows, expected, strict=True):
         assert row["smiles"] == told.name
         assert row["prediction"] == pytest.approx(told.prediction)
         assert row["scores"] == pytest.approx(told.scores)
-        found = [(r["smiles"], tuple(r["atoms"]), r["keep_ratio"]) for r in row["rationales"]]
+        found = [(r["smiles"], tuple(r["atoms"]), r["keep_ratio"]) for r in row["subgraphs"]]
         assert found == [(s.smiles, s.nodes, s.keep_ratio) for s in told.subgraphs]
 
 
@@ -100,14 +100,14 @@ def test_mol_blocks_are_read(model: Path) -> None:
     assert found.rejected.to_pylist()[0]["id"] == "x"
 
 
-def test_scores_alone_have_no_rationales(model: Path) -> None:
-    found = Recognize(model, n=0)(chunk_of(["CCO"])).results
-    assert found["rationales"].to_pylist() == [[]] and len(found["scores"].to_pylist()[0]) == 3
+def test_scores_alone_have_no_subgraphs(model: Path) -> None:
+    found = Recognize(model, scores_only=True)(chunk_of(["CCO"])).results
+    assert found["subgraphs"].to_pylist() == [[]] and len(found["scores"].to_pylist()[0]) == 3
 
 
 def test_the_settings_travel_and_the_model_does_not(model: Path) -> None:
-    work = Recognize(model, n=2)
-    assert work.models[0] is work.models[0]
+    work = Recognize(model, Selection(n=2))
+    assert work.recognizer is work.recognizer
     raw = pickle.dumps(work)
     assert len(raw) < 1000
     copy = pickle.loads(raw)
@@ -119,20 +119,22 @@ def test_an_ensemble_answers_with_means_spread_and_stability(model: Path, tmp_pa
     for seed in (1, 2):
         seeds.append(SubgraphRecognizer(epochs=2, hidden=8, depth=2, seed=seed))
         seeds[-1].fit(SMILES, seeds[0].predict(SMILES))
-    folder = save_members(seeds, tmp_path / "three")
-    rows = Recognize(folder, keep_ratio=(0.4,))(chunk_of(SMILES)).results.to_pandas()
-    mean, spread = predict(seeds, SMILES)
-    np.testing.assert_allclose(rows["prediction"], mean, rtol=1e-5)
-    np.testing.assert_allclose(rows["spread"], spread, rtol=1e-4)
-    np.testing.assert_allclose(rows["stability"], stability(seeds, SMILES, keep_ratio=0.4))
+    together = SubgraphRecognizer.together(seeds)
+    folder, answer = together.save(tmp_path / "three"), together.answer(SMILES)
+    rows = Recognize(folder, Selection(0.4))(chunk_of(SMILES)).results.to_pandas()
+    each = np.stack([one.predict(SMILES) for one in seeds])
+    np.testing.assert_allclose(rows["prediction"], each.mean(0), rtol=1e-5)
+    np.testing.assert_allclose(rows["spread"], each.std(0), rtol=1e-4)
+    np.testing.assert_allclose(rows["stability"], answer.agreement(Selection(0.4)))
     scores = np.mean([one.scores(SMILES) for one in seeds], axis=0)
     np.testing.assert_allclose(np.concatenate(rows["scores"]), scores, rtol=1e-5)
-    alone = Recognize(folder, ensemble=False)(chunk_of(SMILES)).results
+    alone = Recognize(folder, single=True)(chunk_of(SMILES)).results
     assert alone["prediction"].to_pylist() == pytest.approx(seeds[0].predict(SMILES).tolist())
     assert alone["spread"].null_count == alone["stability"].null_count == len(SMILES)
-    guided = Recognize(folder, keep_ratio=(0.4,), rule="guided")(chunk_of(SMILES)).results
-    wanted = stability(seeds, SMILES, keep_ratio=0.4, rule="guided")
-    assert guided["stability"].to_pylist() == pytest.approx(wanted.tolist())
+    by_prediction = Selection(0.4, by="prediction")
+    predicted = Recognize(folder, by_prediction)(chunk_of(SMILES)).results
+    wanted = answer.agreement(by_prediction)
+    assert predicted["stability"].to_pylist() == pytest.approx(wanted.tolist())
 
 
 def test_without_a_wish_the_card_decides_what_is_chosen(model: Path, tmp_path: Path) -> None:
@@ -140,11 +142,11 @@ def test_without_a_wish_the_card_decides_what_is_chosen(model: Path, tmp_path: P
     found.card_.keep_ratio, found.card_.rule = 0.4, "nodes"
     folder = found.save(tmp_path / "own")
     usual = Recognize(folder)(chunk_of(SMILES)).results
-    asked = Recognize(model, keep_ratio=(0.4,), rule="nodes")(chunk_of(SMILES)).results
-    other = Recognize(folder, keep_ratio=(0.8,))(chunk_of(SMILES)).results
+    asked = Recognize(model, Selection(0.4, "nodes"))(chunk_of(SMILES)).results
+    other = Recognize(folder, Selection(0.8))(chunk_of(SMILES)).results
     assert usual.equals(asked) and not usual.equals(other)
     parts = SubgraphRecognizer.load(folder).subgraphs(SMILES)
-    wanted = [row[0]["atoms"] for row in usual["rationales"].to_pylist()]
+    wanted = [row[0]["atoms"] for row in usual["subgraphs"].to_pylist()]
     assert [list(ranked[0].nodes) for ranked in parts] == wanted
 
 

@@ -12,6 +12,7 @@ from rdkit import Chem
 from tests.stream.test_work import chunk_of
 
 from vgib.errors import InputError, UnknownNameError, UnwritableError
+from vgib.select.policy import Selection
 from vgib.stream.work import Recognize
 from vgib.stream.writers import (
     check_outputs,
@@ -28,7 +29,7 @@ SMILES = ["CC(=O)Oc1ccccc1C(=O)O", "C[C@H](N)C(=O)O", "CC.[Na+]"]
 
 @pytest.fixture(scope="module")
 def results(model: Path) -> pa.Table:
-    work = Recognize(model, n=2, keep_ratio=(0.3, 0.6))
+    work = Recognize(model, Selection((0.3, 0.6), n=2))
     found = work(chunk_of(SMILES, id=["aspirin", 'ala, "L"', None], dose=["1", "2", None]))
     return found.results
 
@@ -39,10 +40,10 @@ def rows(text: str) -> list[dict[str, str]]:
 
 def test_csv_has_a_row_for_each_part(results: pa.Table) -> None:
     found, expected = rows(csv_of(results)), results.to_pylist()
-    assert len(found) == sum(len(row["rationales"]) for row in expected)
+    assert len(found) == sum(len(row["subgraphs"]) for row in expected)
     place = 0
     for row in expected:
-        for rank, part in enumerate(row["rationales"], 1):
+        for rank, part in enumerate(row["subgraphs"], 1):
             cells = found[place]
             assert (cells["line"], cells["rank"]) == (str(row["line"]), str(rank))
             assert cells["id"] == (row["id"] or "") and cells["dose"] == (row["dose"] or "")
@@ -63,7 +64,7 @@ def test_csv_of_slices_is_the_csv_of_the_whole(results: pa.Table) -> None:
 
 
 def test_csv_without_parts_has_a_row_for_each_molecule(model: Path) -> None:
-    found = rows(csv_of(Recognize(model, n=0)(chunk_of(SMILES)).results))
+    found = rows(csv_of(Recognize(model, scores_only=True)(chunk_of(SMILES)).results))
     assert [row["line"] for row in found] == ["1", "2", "3"]
     assert {row["subgraph"] for row in found} == {""} and found[0]["scores"]
 
@@ -71,7 +72,7 @@ def test_csv_without_parts_has_a_row_for_each_molecule(model: Path) -> None:
 def test_json_has_an_object_for_each_molecule(results: pa.Table) -> None:
     found = [json.loads(line) for line in json_of(results).splitlines()]
     assert [row["line"] for row in found] == [1, 2, 3]
-    assert found[0]["rationales"][0]["atoms"] == results["rationales"][0].as_py()[0]["atoms"]
+    assert found[0]["subgraphs"][0]["atoms"] == results["subgraphs"][0].as_py()[0]["atoms"]
     assert all(len(str(score)) <= 6 for score in found[0]["scores"])
 
 
@@ -105,10 +106,10 @@ def test_sd_records_carry_atom_scores_and_tags(results: pa.Table, tmp_path: Path
         scores = [atom.GetDoubleProp("score") for atom in mol.GetAtoms()]
         assert scores == pytest.approx(row["scores"], abs=6e-5)
         assert float(mol.GetProp("prediction")) == pytest.approx(row["prediction"])
-        assert mol.GetProp("rationale_1") == row["rationales"][0]["smiles"]
-        atoms = [int(atom) for atom in mol.GetProp("rationale_1_atoms").split()]
+        assert mol.GetProp("subgraph_1") == row["subgraphs"][0]["smiles"]
+        atoms = [int(atom) for atom in mol.GetProp("subgraph_1_atoms").split()]
         symbols = [mol.GetAtomWithIdx(atom).GetSymbol() for atom in atoms]
-        part = Chem.MolFromSmiles(row["rationales"][0]["smiles"])
+        part = Chem.MolFromSmiles(row["subgraphs"][0]["smiles"])
         told = [atom.GetSymbol() for atom in part.GetAtoms() if atom.GetAtomicNum()]
         assert sorted(symbols) == sorted(told)
         assert mol.HasProp("spread") == 0  # one model has none

@@ -9,8 +9,18 @@ from rich.console import Console
 from vgib.cli import console
 from vgib.cli.console import say
 from vgib.cli.explain_function import explain_by_function
-from vgib.cli.options import Address, Cache, Data, Engine, Json, Mirror
+from vgib.cli.options import (
+    Address,
+    ByOption,
+    Cache,
+    Data,
+    Engine,
+    Json,
+    Mirror,
+    RuleOption,
+)
 from vgib.cli.recognize_cluster import chunks_bar, recognize_on_cluster, report_manifest
+from vgib.select.policy import Selection
 
 
 def explain(
@@ -30,13 +40,8 @@ def explain(
     keep_ratio: Annotated[
         float, typer.Option(help="Share of the nodes in the subgraph of each graph.")
     ] = 0.5,
-    rule: Annotated[
-        str | None,
-        typer.Option(
-            help="ring_intact, connected, largest_part or nodes. Default: the first for molecules, "
-            "the second for other graphs."
-        ),
-    ] = None,
+    rule: RuleOption = None,
+    by: ByOption = None,
     fit_on: Annotated[
         str | None,
         typer.Option(help="Graphs that a method learns from, if it learns. Default: those given."),
@@ -115,8 +120,7 @@ def explain(
 
         work = Explain(
             model,
-            keep_ratio=(keep_ratio,),
-            rule=rule,  # type: ignore[arg-type]  # checked there, with a suggestion
+            Selection.of(keep_ratio, rule, by or "scores"),
             method=method,
             fit_on=str(Path(fit_on).resolve()) if fit_on and Path(fit_on).exists() else fit_on,
             seed=seed,
@@ -138,7 +142,7 @@ def explain(
     explainers.get(method)
     check_replaceable(out, FILES)
     ensure_writable(out.absolute().parent)
-    explained = SubgraphRecognizer.load(model)
+    explained = SubgraphRecognizer.load(model, single=True)
 
     def load(place: str, target: str | None = None) -> "PackedGraphs | Molecules":
         return load_graphs(
@@ -164,6 +168,7 @@ def explain(
             method,
             keep_ratio=keep_ratio,
             rule=rule,  # type: ignore[arg-type]  # checked there, with a suggestion
+            by=by,  # type: ignore[arg-type]
             fit_on=None if fit_on is None else load(fit_on),
             seed=seed,
             tell=tell,

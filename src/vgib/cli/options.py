@@ -8,6 +8,7 @@ import typer
 
 from vgib.data.records import SUFFIXES
 from vgib.errors import InputError
+from vgib.select.policy import BY_HELP, RULE_HELP
 
 Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")]
 Mirror = Annotated[
@@ -43,6 +44,8 @@ Settings = Annotated[
     typer.Option("--set", metavar="KEY=VALUE", help="Any one setting, such as epochs=50."),
 ]
 Cache = Annotated[Path | None, typer.Option(help="Where downloads are kept.", envvar="VGIB_CACHE")]
+RuleOption = Annotated[str | None, typer.Option("--rule", help=RULE_HELP)]
+ByOption = Annotated[str | None, typer.Option("--by", help=BY_HELP)]
 Engine = Annotated[
     Literal["local", "ray"],
     typer.Option(help="This machine's processes, or a Ray cluster's (pip install 'vgib[ray]')."),

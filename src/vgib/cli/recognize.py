@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from vgib.cli.console import say
-from vgib.cli.options import Address, Engine, Json, molecule_source
+from vgib.cli.options import Address, ByOption, Engine, Json, RuleOption, molecule_source
 from vgib.cli.recognize_cluster import (
     chunks_bar,
     is_folder,
@@ -14,6 +14,7 @@ from vgib.cli.recognize_cluster import (
     report_manifest,
 )
 from vgib.cli.recognize_graphs import is_for_graphs, recognize_graphs
+from vgib.select.policy import Selection
 
 if TYPE_CHECKING:
     from vgib.data import processes as parallel
@@ -48,9 +49,8 @@ def recognize(
             help="Share of the atoms to keep; repeatable. Default: the model's, or score >= 0.5."
         ),
     ] = None,
-    rule: Annotated[
-        str | None, typer.Option(help="ring_intact, guided, connected, largest_part or nodes.")
-    ] = None,
+    rule: RuleOption = None,
+    by: ByOption = None,
     single: Annotated[
         bool, typer.Option("--single", help="The main model alone: faster, but no confidence.")
     ] = False,
@@ -128,14 +128,13 @@ def recognize(
     from vgib.stream.writers import standard_output
 
     if is_for_graphs(model):
-        recognize_graphs(inputs or [], model, out or [], n, keep_ratio, rule, device, as_json)
+        recognize_graphs(inputs or [], model, out or [], n, keep_ratio, rule, by, device, as_json)
         return
     work = Recognize(
         model,
-        n=n,
-        keep_ratio=tuple(keep_ratio) if keep_ratio else None,
-        rule=rule,  # type: ignore[arg-type]  # checked by name
-        ensemble=not single,
+        Selection.of(keep_ratio or None, rule, by, max(1, n)),
+        scores_only=n == 0,
+        single=single,
         device=device,
     )
     work.check()

@@ -44,7 +44,9 @@ def recognize_on_cluster(
     if not isinstance(source, Path):
         raise typer.BadParameter("a cluster reads files; give one, or a folder of them")
 
-    if Path(work.model).exists():  # workers may run in another folder
+    if (
+        isinstance(work.model, str | Path) and Path(work.model).exists()
+    ):  # workers may run in another folder
         work = replace(work, model=Path(work.model).resolve())
 
     def on_part(account: "Manifest", share: float) -> None:

@@ -23,6 +23,7 @@ def recognize_graphs(
     n: int,
     keep_ratio: list[float] | None,
     rule: str | None,
+    by: str | None,
     device: str,
     as_json: bool,
 ) -> None:
@@ -55,7 +56,7 @@ def recognize_graphs(
         raise InputError(
             f"{inputs[0]!r} holds molecules; {str(model)!r} was trained on other graphs"
         )
-    found = loaded.recognize(graphs, max(n, 1), keep_ratio=keep_ratio, rule=rule)  # type: ignore[arg-type]
+    found = loaded.recognize(graphs, max(n, 1), keep_ratio=keep_ratio, rule=rule, by=by)
     for path in outs:
         write_recognitions(
             found,

@@ -18,7 +18,7 @@ import torch
 
 from vgib.chem.batch import Reading, Readings, read
 from vgib.chem.mol import MAX_ATOMS, Mixtures, Mol
-from vgib.chem.vocabulary import BOND, capped_codes, vocabulary
+from vgib.chem.vocabulary import BOND, VOCABULARIES, capped_codes, vocabulary
 from vgib.data.headers import Column, named_column, structure_column
 from vgib.data.packed import PackedGraphs
 from vgib.data.processes import in_order
@@ -370,6 +370,18 @@ def _joined(chunks: Iterator[Molecules], name: str) -> Molecules:
         else tuple(name for part in parts for name in part.names or ()),
         None if parts[0].mols is None else tuple(mol for part in parts for mol in part.mols or ()),
     )
+
+
+def atom_features(graphs: PackedGraphs) -> str | None:
+    """The atom vocabulary that these graphs are written in; ``None`` for other graphs.
+
+    Molecules are graphs with SMILES for names, bond types on their edges, and the columns of one of
+    our vocabularies.
+    """
+    if graphs.ids is None or graphs.edge_attr is None:
+        return None
+    known = {words.cardinalities: name for name, words in VOCABULARIES.items()}
+    return known.get(graphs.cardinalities or ())
 
 
 def capped_parts(graphs: PackedGraphs, mask: torch.Tensor, features: str) -> PackedGraphs:

@@ -10,7 +10,9 @@ from torch_geometric.explain import Explanation
 from vgib.data.packed import Batch
 from vgib.explain.explainer import Explainer, Graphs, as_graphs, explainers
 from vgib.explain.lift import to_edges
-from vgib.model.recognition import Recognitions, Rule, find_subgraphs, recognitions
+from vgib.model.answer import find_subgraphs
+from vgib.model.results import Recognitions, recognitions
+from vgib.select.policy import Rule
 
 
 def explain_many(
@@ -107,7 +109,7 @@ def show(
     Args:
         explanations: What :func:`explain_many` gave, or PyG's own, with one number for each node.
         keep_ratio: The share of the nodes in the subgraph.
-        rule: See :func:`vgib.model.recognition.find_subgraphs`.
+        rule: A name of :data:`vgib.select.policy.RULES`.
     """
     given = list(explanations)
     graphs = as_graphs(given)

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from time import perf_counter
-from typing import Any, get_args
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -17,19 +17,20 @@ import pandas as pd
 import torch
 from torch import Tensor
 
-from vgib.chem.blocks import blocks_of
 from vgib.data.files import json_text, replacing_folder, write_text
-from vgib.data.molecules import Molecules, Rejected
+from vgib.data.molecules import Molecules, Rejected, atom_features
 from vgib.data.packed import PackedGraphs
-from vgib.errors import InputError, unknown_name
+from vgib.errors import InputError
 from vgib.explain.explainer import Explainer, explainers
 from vgib.explain.fidelity import KEEP_RATIOS, Definition, Fidelity, fidelity, fidelity_of
 from vgib.explain.truth import ground_truth
+from vgib.model.answer import Answer
 from vgib.model.labels import as_targets
-from vgib.model.recognition import Recognitions, Rule, atom_features, find_subgraphs, recognitions
 from vgib.model.recognizer import SubgraphRecognizer
+from vgib.model.results import Recognitions
 from vgib.page.html import gallery, page, paragraph, section, short, table
-from vgib.select import masks as select
+from vgib.select.masks import mask_of
+from vgib.select.policy import By, Rule, Selection
 
 Array = npt.NDArray[Any]
 Tell = Callable[[str, int, int | None], None]
@@ -79,6 +80,7 @@ def explain_graphs(
     *,
     keep_ratio: float = 0.5,
     rule: Rule | None = None,
+    by: By | None = None,
     fit_on: Any = None,
     seed: int = 0,
     tell: Tell = lambda *_: None,
@@ -90,17 +92,18 @@ def explain_graphs(
         graphs: Of any kind that the model takes. Labels are used where there are some.
         method: A name, class or instance of an explainer.
         keep_ratio: The share of nodes in the subgraph of each graph.
-        rule: How the subgraph is chosen; see :func:`vgib.model.recognition.find_subgraphs`.
+        rule: Which subgraphs are allowed, a name of :data:`vgib.select.policy.RULES`.
+        by: What decides between them, a name of :data:`vgib.select.policy.CRITERIA`; the scores,
+            unless the model's prediction is to decide.
         fit_on: Graphs that the method learns from, if it learns; ``graphs`` when ``None``.
         seed: Of the method and of the random controls.
         tell: Told of the progress.
     """
-    if rule is not None and rule not in get_args(Rule):
-        raise unknown_name("selection rule", rule, get_args(Rule))
+    asked = Selection.of(keep_ratio, rule, by)  # a wrong name or share fails before the work
     explainer = explainers.make(method, **({"seed": seed} if isinstance(method, str) else {}))
     packed = model.pack(graphs)
     data, numbers = _with_nodes(packed)
-    select.sizes_of_ratio(data.node_ptr, keep_ratio)  # a share that is none fails before the work
+    selection = asked.for_graphs(molecules=atom_features(data) is not None)
     start = perf_counter()
     if explainer.needs_fit:
         tell("fitting", 0, None)
@@ -109,8 +112,8 @@ def explain_graphs(
     scores = _scores(explainer, model, data, tell)
     scored = perf_counter()
     tell("choosing", 0, None)
-    chosen = find_subgraphs(data, scores.numpy(), keep_ratio=keep_ratio, rule=rule)
-    found = recognitions(data, model.predict(data).tolist(), scores.numpy(), chosen)
+    answer = model.members()[0].answer(data).with_scores(scores)
+    found = answer.recognitions(selection)
     tell("measuring", 0, None)
     metrics = {
         "method": method if isinstance(method, str) else type(explainer).__name__,
@@ -121,11 +124,12 @@ def explain_graphs(
         "without_nodes": len(packed) - len(data),
         "refused": [line._asdict() for line in _rejected(graphs)],
         "keep_ratio": keep_ratio,
-        "rule": rule or default_rule(data),
+        "rule": selection.rule,
+        "by": selection.by,
         "seed": seed,
         "seconds_to_fit": round(fitted - start, 3),
         "milliseconds_each": round(1000 * (scored - fitted) / len(data), 3),
-        **_measured(model, data, scores, found, keep_ratio, rule, seed),
+        **_measured(model, answer, found, selection, seed),
     }
     rows = graphs.rows if isinstance(graphs, Molecules) else np.arange(len(packed))
     return Explained(found, rows[numbers], metrics)
@@ -133,11 +137,6 @@ def explain_graphs(
 
 def _rejected(graphs: Any) -> tuple[Rejected, ...]:
     return graphs.rejected if isinstance(graphs, Molecules) else ()
-
-
-def default_rule(graphs: PackedGraphs) -> Rule:
-    """Molecules keep their rings whole."""
-    return "ring_intact" if atom_features(graphs) else "connected"
 
 
 def _with_nodes(graphs: PackedGraphs) -> tuple[PackedGraphs, Array]:
@@ -164,22 +163,21 @@ def _scores(
 
 def _measured(
     model: SubgraphRecognizer,
-    data: PackedGraphs,
-    scores: Tensor,
+    answer: Answer,
     found: Recognitions,
-    share: float,
-    rule: Rule | None,
+    selection: Selection,
     seed: int,
 ) -> dict[str, Any]:
     """Fidelity at every share and of the chosen subgraphs; the ground truth where it is known."""
+    data, scores = answer.graphs, torch.from_numpy(answer.node_scores)
     y = _targets(model, data)
     bare = replace(data, y=None)
     definitions: list[Definition] = ["change"]
     if model.card_.task == "classification":
         definitions = ["agreement", "probability"]
         definitions = definitions if y is None else ["accuracy", *definitions]
-    shares = sorted({*KEEP_RATIOS, share})
-    mask, control = _masks(data, found, rule, seed)
+    shares = sorted({*KEEP_RATIOS, *(selection.sizes_asked or ())})
+    mask, control = _masks(answer, found, selection, seed)
     rows: list[Fidelity] = []
     chosen: list[Fidelity] = []
     for definition in definitions:
@@ -205,22 +203,15 @@ def _targets(model: SubgraphRecognizer, data: PackedGraphs) -> Tensor | None:
 
 
 def _masks(
-    data: PackedGraphs, found: Recognitions, rule: Rule | None, seed: int
+    answer: Answer, found: Recognitions, selection: Selection, seed: int
 ) -> tuple[Tensor, Tensor]:
     """The chosen nodes and random ones of the same kind and number, ``bool [1, nodes]`` each."""
-    starts = data.node_ptr[:-1].tolist()
-    mask = np.zeros(data.num_nodes, dtype=bool)
-    for low, one in zip(starts, found, strict=True):
-        mask[low + np.array(one.subgraphs[0].nodes)] = True
-    sizes = np.array([len(one.subgraphs[0].nodes) for one in found])
+    chosen = [[one.subgraphs[0].nodes] for one in found]
+    sizes = np.array([len(nodes) for (nodes,) in chosen])
+    blocks = answer.parts.blocks if selection.rule == "ring_intact" else None
     rng = np.random.default_rng(seed)
-    rule = rule or default_rule(data)
-    if rule == "ring_intact":
-        control = select.random_ring_intact(data, blocks_of(data, data.edge_attr), sizes, rng)
-    elif rule == "nodes":
-        control = select.random_atoms(data, sizes, rng)
-    else:
-        control = select.random_connected(data, sizes, rng)
+    control = selection.control(answer.graphs, sizes, rng, blocks)
+    mask = mask_of(chosen, answer.graphs.node_ptr)
     return torch.from_numpy(mask)[None], torch.from_numpy(control)[None]
 
 

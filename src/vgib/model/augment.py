@@ -10,11 +10,10 @@ import numpy.typing as npt
 from vgib.chem.blocks import blocks_of
 from vgib.chem.fragment import fragment
 from vgib.chem.mol import parse
-from vgib.data.molecules import from_smiles
+from vgib.data.molecules import atom_features, from_smiles
 from vgib.data.packed import PackedGraphs
 from vgib.errors import InputError
-from vgib.model.recognition import atom_features
-from vgib.select import masks as select
+from vgib.select.random import random_ring_intact
 
 log = logging.getLogger(__name__)
 
@@ -32,7 +31,7 @@ def with_fragments(
 ) -> PackedGraphs:
     r"""The molecules, then ``per_molecule`` random fragments of each, with their own labels.
 
-    A model that is to judge parts of molecules (:mod:`vgib.model.guided`) must have seen parts.
+    A model that is to choose parts by what it predicts from them must have seen parts in training.
     Each fragment is a connected union of whole rings, multiply bonded groups and single atoms,
     capped with hydrogen, of a share of the atoms that is drawn uniformly.
 
@@ -93,7 +92,7 @@ def random_fragments(
     masks = []
     for _ in range(per_molecule):
         wanted = np.maximum(1, np.rint(rng.uniform(low, high, len(graphs)) * atoms)).astype(int)
-        masks.append(select.random_ring_intact(graphs, blocks, wanted, rng))
+        masks.append(random_ring_intact(graphs, blocks, wanted, rng))
     found = []
     for smiles, (start, end) in zip(graphs.ids, pairwise(ptr), strict=True):
         mol = parse(smiles, stereo=False).mol

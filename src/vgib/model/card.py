@@ -20,6 +20,7 @@ from vgib.errors import FileFormatError, InputError
 from vgib.nn.bottleneck import Bottleneck, bottlenecks
 from vgib.nn.net import SubgraphNet, build
 from vgib.registry import option_names
+from vgib.select.policy import FORMER_RULES, By, Rule, Selection
 
 CARD_VERSION = 1
 CARD_FILE = "card.json"
@@ -60,15 +61,19 @@ class Card(BaseModel):
     keep_ratio: float | None = Field(
         default=None, description="The share to keep when none is asked for; null: score >= 0.5."
     )
-    rule: str | None = Field(
+    rule: Rule | None = Field(
         default=None, description="The selection rule when none is asked for; null: the usual one."
+    )
+    by: By | None = Field(
+        default=None, description="What decides between subgraphs when nothing is asked for."
     )
     weights_sha256: str = ""
     versions: dict[str, str] = Field(default_factory=dict)
 
-    def selection(self, keep_ratio: Any, rule: Any) -> tuple[Any, Any]:
-        """The share and the rule that are asked for, each else the model's own."""
-        return self.keep_ratio if keep_ratio is None else keep_ratio, rule or self.rule
+    @property
+    def selection(self) -> Selection:
+        """How the model chooses subgraphs when nothing is asked for."""
+        return Selection(self.keep_ratio, self.rule, self.by)
 
     def write(self, folder: Path) -> None:
         """Writes the page into the model's folder."""
@@ -98,7 +103,7 @@ class Card(BaseModel):
                 f"up to {CARD_VERSION}); upgrade vgib"
             )
         try:
-            return cls.model_validate(_as_named_now(content))
+            return cls.model_validate(_as_chosen_now(_as_named_now(content)))
         except ValidationError as error:
             first = error.errors()[0]
             where = ".".join(map(str, first["loc"])) or "the page"
@@ -135,6 +140,14 @@ def bottleneck_named_now(name: Any, options: dict[str, Any]) -> tuple[Any, dict[
     now = "vgib-reference" if options.get("noise") == "uniform" else "vgib-paper"
     known = option_names(bottlenecks.get(now))
     return now, {option: value for option, value in options.items() if option in known}
+
+
+def _as_chosen_now(content: Any) -> Any:
+    """A card whose rule was one of old, with the rule and the criterion that it stands for."""
+    if isinstance(content, dict) and content.get("rule") in FORMER_RULES:
+        rule, by = FORMER_RULES[content["rule"]]
+        return content | {"rule": rule, "by": by}
+    return content
 
 
 def versions() -> dict[str, str]:

@@ -9,28 +9,32 @@ from torch import Tensor
 
 from vgib import metrics
 from vgib.data.packed import PackedGraphs
-from vgib.metrics import Estimate
-from vgib.model.recognition import wanted_sizes
+from vgib.metrics import Array, Estimate
+from vgib.model.answer import Answer
 from vgib.select import masks as select
+from vgib.select.policy import Selection
+from vgib.select.random import random_connected
 
-Outputs = Callable[[PackedGraphs], tuple[Tensor, Tensor]]
+AskModel = Callable[[PackedGraphs], Answer]
+
+KEPT = Selection(rule="nodes")
+"""The nodes that score one half, connected or not."""
 
 
-def quality(graphs: PackedGraphs, outputs: Outputs, *, classes: bool, seed: int) -> dict[str, Any]:
+def quality(graphs: PackedGraphs, ask: AskModel, *, seed: int) -> dict[str, Any]:
     """Prediction, subgraph and, where it is known, explanation.
 
     Args:
         graphs: Graphs with targets (class numbers from zero, or values).
-        outputs: Gives a set of graphs its class logits or values, and its node scores.
-        classes: Whether the outputs are class logits.
+        ask: Gives what the model says of some graphs.
         seed: Of the random controls.
     """
-    predicted, scores = outputs(graphs)
-    judge = of_classes if classes else of_values
-    found = judge(predicted, graphs)
-    found |= of_subgraphs(graphs, predicted, scores, outputs, classes=classes, seed=seed)
+    answer = ask(graphs)
+    judge = of_values if answer.classes is None else of_classes
+    found = judge(answer.output, graphs)
+    found |= of_subgraphs(answer, ask, seed=seed)
     if graphs.node_truth is not None:
-        found |= of_explanations(graphs, scores, seed=seed)
+        found |= of_explanations(graphs, answer.node_scores, seed=seed)
     return {name: estimate.to_json() for name, estimate in found.items()}
 
 
@@ -59,27 +63,20 @@ def of_values(values: Tensor, graphs: PackedGraphs) -> dict[str, Estimate]:
     }
 
 
-def of_subgraphs(
-    graphs: PackedGraphs,
-    predicted: Tensor,
-    scores: Tensor,
-    outputs: Outputs,
-    *,
-    classes: bool,
-    seed: int,
-) -> dict[str, Estimate]:
+def of_subgraphs(answer: Answer, ask: AskModel, *, seed: int) -> dict[str, Estimate]:
     """What the model predicts from its subgraph alone, against random ones of the same size.
 
     The subgraph is that of the paper's rule (scores of at least one half); the control is a
     connected random subgraph of as many nodes in the same graph.
     """
-    kept = select.threshold(scores.numpy(), graphs.node_ptr)
-    sizes = wanted_sizes(graphs, scores.numpy(), None)[0]
-    random = select.random_connected(graphs, sizes, np.random.default_rng(seed))
+    graphs, scores, predicted = answer.graphs, answer.node_scores, answer.output
+    kept = select.threshold(scores, graphs.node_ptr)
+    sizes = KEPT.sizes(scores, graphs)[0]
+    random = random_connected(graphs, sizes, np.random.default_rng(seed))
     found = {"kept_share": metrics.kept_share(kept, graphs.node_ptr.numpy())}
     for name, mask in (("subgraph", kept), ("control_random_subgraph", random)):
-        part, _ = outputs(graphs.induced(torch.from_numpy(mask)))
-        if classes:
+        part = ask(graphs.induced(torch.from_numpy(mask))).output
+        if answer.classes is not None:
             same = (part.argmax(1) == predicted.argmax(1)).numpy()
             found[f"{name}_same_class"] = metrics.mean(same)
         else:
@@ -87,14 +84,14 @@ def of_subgraphs(
     return found
 
 
-def of_explanations(graphs: PackedGraphs, scores: Tensor, *, seed: int) -> dict[str, Estimate]:
+def of_explanations(graphs: PackedGraphs, scores: Array, *, seed: int) -> dict[str, Estimate]:
     """Node scores against the known explanation; the control is uniform noise."""
     assert graphs.node_truth is not None
     truth, ptr = graphs.node_truth.numpy(), graphs.node_ptr.numpy()
     noise = np.random.default_rng(seed).random(len(truth))
     return {
-        "node_auc": metrics.node_auc(scores.numpy(), truth, ptr),
+        "node_auc": metrics.node_auc(scores, truth, ptr),
         "control_random_node_auc": metrics.node_auc(noise, truth, ptr),
-        "node_precision": metrics.precision_at_truth(scores.numpy(), truth, ptr),
+        "node_precision": metrics.precision_at_truth(scores, truth, ptr),
         "control_random_node_precision": metrics.precision_at_truth(noise, truth, ptr),
     }

@@ -2,46 +2,47 @@
 
 import logging
 from collections.abc import Callable, Iterable, Sequence
-from copy import deepcopy
+from copy import copy, deepcopy
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple, get_args
 
-import numpy as np
 import numpy.typing as npt
 import torch
 from torch import Tensor, nn
 
+from vgib.chem.mol import Mol
 from vgib.chem.vocabulary import vocabulary
 from vgib.config import Architecture, Training, checked_options, preset
-from vgib.data.molecules import Molecules, from_smiles
+from vgib.data.molecules import Molecules, atom_features, from_smiles
 from vgib.data.packed import PackedGraphs
 from vgib.data.splits import random_split
 from vgib.errors import InputError, NotFittedError, unknown_name
+from vgib.model.answer import Answer
 from vgib.model.card import Card, load_model, part_name, save_model, versions
 from vgib.model.evaluate import quality
-from vgib.model.guided import AnyRule, choose
 from vgib.model.labels import as_targets, labels_each, task_of, with_labels
-from vgib.model.recognition import (
-    Recognitions,
-    Subgraph,
-    as_subgraphs,
-    atom_features,
-    recognitions,
-)
+from vgib.model.results import Recognitions, Subgraph
 from vgib.model.shipped import find
 from vgib.nn.bottleneck import Bottleneck, Task, bottlenecks
 from vgib.nn.layers import LAYERS
 from vgib.nn.net import SubgraphNet, build
 from vgib.registry import option_names
+from vgib.select.policy import Selection
 from vgib.train.checkpoint import Epoch, History
-from vgib.train.loop import predict, seeded, train
+from vgib.train.loop import predict_all, seeded, train
 
 log = logging.getLogger(__name__)
 
 VALIDATION_SHARE = 0.1
 PLACES = ("channels", "site")
 """What a bottleneck is told by the network that it is built into, not by its user."""
+
+MEMBERS = "members"
+"""The folder inside a model's folder that holds its further members, numbered from 1."""
+
+BATCH_SIZE = 512
+"""Graphs that go through the network at once: few enough that their states stay in the cache."""
 
 Array = npt.NDArray[Any]
 
@@ -83,11 +84,14 @@ class SubgraphRecognizer:
             spares whoever only recognizes the import of PyG.
         history_: Every loss term of every epoch.
         card_: What a saved model says about itself.
+        further_: Further members of the model: the same trained from other seeds. Every verb asks
+            all members; ``net_`` and ``card_`` are those of the first.
     """
 
     network_: SubgraphNet
     history_: History
     card_: Card
+    further_: tuple["SubgraphRecognizer", ...] = ()
 
     def __init__(
         self,
@@ -255,7 +259,7 @@ class SubgraphRecognizer:
             on_step=on_step,
             device=self.device,
         )
-        self.network_, self.card_ = net, card
+        self.network_, self.card_, self.further_ = net, card, ()
         return self
 
     def _training_part(
@@ -284,33 +288,57 @@ class SubgraphRecognizer:
             raise NotFittedError("this model is not trained; call fit, or load a saved one")
         return self.pack(graphs)
 
+    @classmethod
+    def together(cls, models: Sequence["SubgraphRecognizer"]) -> "SubgraphRecognizer":
+        """Trained models as the members of one, the first one its main member.
+
+        Raises:
+            InputError: there is none.
+        """
+        if not models:
+            raise InputError("an ensemble needs at least one model")
+        main, *rest = (member for model in models for member in model.members())
+        both = copy(main)
+        both.further_ = tuple(rest)
+        return both
+
+    def members(self) -> "list[SubgraphRecognizer]":
+        """Each member as a model of its own, the main one first."""
+        main = copy(self)
+        main.further_ = ()
+        return [main, *self.further_]
+
+    def answer(self, graphs: Any, *, mols: Sequence[Mol] | None = None) -> Answer:
+        """Everything the members say about some graphs, computed once.
+
+        Args:
+            graphs: Of any kind that the model takes.
+            mols: The molecules themselves, where they were kept, so that no SMILES is read again.
+        """
+        packed = self._checked(graphs)
+        nets = [self.network_, *(model.network_ for model in self.further_)]
+
+        def ask(some: PackedGraphs, members: Sequence[int]) -> Tensor:
+            return predict_all([nets[i] for i in members], some, device=self.device)[0]
+
+        outputs, scores = predict_all(nets, packed, batch_size=BATCH_SIZE, device=self.device)
+        classes = self.card_.classes if self.card_.task == "classification" else None
+        return Answer.of(packed, outputs, scores, ask, classes=classes, mols=mols)
+
     def predict(self, graphs: Any) -> Array:
-        """Classes or values, one for each graph."""
-        return self._labels(self._outputs(self._checked(graphs))[0])
+        """Classes or values, one for each graph: the mean over the members."""
+        return self.answer(graphs).predictions
 
     def predict_proba(self, graphs: Any) -> Array:
         """Class probabilities, ``[num_graphs, num_classes]``, in the order of ``card_.classes``."""
         packed = self._checked(graphs)
         if self.card_.task != "classification":
             raise InputError("a regression model has no class probabilities; use predict")
-        probabilities: Array = self._outputs(packed)[0].softmax(1).numpy()
-        return probabilities
+        return self.answer(packed).mean
 
     def scores(self, graphs: Any) -> Array:
         """Node scores in [0, 1], packed: all nodes of the first graph, then of the second, ..."""
-        scores: Array = self._outputs(self._checked(graphs))[1].numpy()
-        return scores
-
-    def _outputs(self, packed: PackedGraphs) -> tuple[Tensor, Tensor]:
-        return predict(self.network_, packed, device=self.device)
-
-    def _labels(self, outputs: Tensor) -> Array:
-        labels: Array
-        if self.card_.task == "classification":
-            labels = np.asarray(self.card_.classes)[outputs.argmax(1).numpy()]
-        else:
-            labels = outputs.squeeze(1).numpy()
-        return labels
+        return self.answer(graphs).node_scores
 
     def subgraphs(
         self,
@@ -318,35 +346,22 @@ class SubgraphRecognizer:
         n: int = 1,
         *,
         keep_ratio: float | Sequence[float] | None = None,
-        rule: AnyRule | None = None,
+        rule: str | None = None,
+        by: str | None = None,
     ) -> list[list[Subgraph]]:
-        """For each graph its ranked subgraphs; see :func:`vgib.model.recognition.find_subgraphs`.
+        """For each graph its ranked subgraphs.
 
-        One more rule, ``"guided"``, lets the model's own prediction choose among the ring-intact
-        parts of a molecule; see :func:`vgib.model.guided.guided_subgraphs`.
+        Args:
+            graphs: Of any kind that the model takes.
+            n: How many at each size.
+            keep_ratio: The share of the nodes to keep, or several; by default what the model's
+                card says, else as many as score one half.
+            rule: Which sets of nodes are allowed, a name of :data:`vgib.select.policy.RULES`; by
+                default what the card says.
+            by: What decides between them, a name of :data:`vgib.select.policy.CRITERIA`; by default
+                what the card says.
         """
-        packed = self._checked(graphs)
-        return self._select(packed, self._outputs(packed), n, keep_ratio, rule)
-
-    def _select(
-        self,
-        packed: PackedGraphs,
-        whole: tuple[Tensor, Tensor],
-        n: int,
-        keep_ratio: float | Sequence[float] | None,
-        rule: AnyRule | None,
-    ) -> list[list[Subgraph]]:
-        keep_ratio, rule = self.card_.selection(keep_ratio, rule)
-        found = choose(
-            packed,
-            self._outputs,
-            n,
-            keep_ratio=keep_ratio,
-            rule=rule,
-            classes=self.card_.task == "classification",
-            whole=whole,
-        )
-        return as_subgraphs(packed, found)
+        return self.answer(graphs).choose(self.selection(keep_ratio, rule, by, n))
 
     def recognize(
         self,
@@ -354,13 +369,18 @@ class SubgraphRecognizer:
         n: int = 1,
         *,
         keep_ratio: float | Sequence[float] | None = None,
-        rule: AnyRule | None = None,
+        rule: str | None = None,
+        by: str | None = None,
     ) -> Recognitions:
-        """Prediction, node scores and subgraphs of each graph, from one pass."""
-        packed = self._checked(graphs)
-        outputs, scores = self._outputs(packed)
-        found = self._select(packed, (outputs, scores), n, keep_ratio, rule)
-        return recognitions(packed, self._labels(outputs).tolist(), scores.numpy(), found)
+        """Prediction, node scores and subgraphs of each graph; arguments: :meth:`subgraphs`."""
+        return self.answer(graphs).recognitions(self.selection(keep_ratio, rule, by, n))
+
+    def selection(
+        self, keep_ratio: Any = None, rule: str | None = None, by: str | None = None, n: int = 1
+    ) -> Selection:
+        """How this model chooses: as it is asked, and where nothing is asked as its card says."""
+        asked = Selection.of(keep_ratio, rule, by, n)
+        return asked.or_else(self.card_.selection) if hasattr(self, "card_") else asked
 
     def evaluate(self, graphs: Any, y: Any = None, *, seed: int = 0) -> dict[str, Any]:
         """Quality on labeled graphs, every number with its 95 % interval and its control.
@@ -370,14 +390,21 @@ class SubgraphRecognizer:
         known explanation (``node_truth``), the node scores are judged by it.
         """
         packed = with_labels(self._checked(graphs), y)
-        task, classes = self.card_.task, self.card_.classes
-        targets = as_targets(packed, task, classes, self.card_.outputs)
-        return quality(targets, self._outputs, classes=task == "classification", seed=seed)
+        targets = as_targets(packed, self.card_.task, self.card_.classes, self.card_.outputs)
+        return quality(targets, self.answer, seed=seed)
 
     def save(
         self, folder: str | Path, *, summary: str = "", metrics: dict[str, Any] | None = None
     ) -> Path:
         """Writes ``model.safetensors`` and ``card.json`` into a folder.
+
+        .. code-block:: text
+
+            qed/                    the main member
+                card.json
+                model.safetensors
+                members/1/          a further member, a model folder of its own
+                members/2/
 
         Args:
             folder: Made when it is not there.
@@ -390,6 +417,8 @@ class SubgraphRecognizer:
         self.card_.summary = summary or self.card_.summary
         self.card_.metrics = metrics or self.card_.metrics
         save_model(folder, self.network_, self.card_)
+        for number, member in enumerate(self.further_, 1):
+            member.save(folder / MEMBERS / str(number))
         return folder
 
     @classmethod
@@ -398,18 +427,24 @@ class SubgraphRecognizer:
         folder: str | Path,
         *,
         device: torch.device | str = "cpu",
+        single: bool = False,
         encoder: nn.Module | None = None,
         bottleneck: type[Bottleneck] | Bottleneck | None = None,
     ) -> "SubgraphRecognizer":
-        """Reads a saved model.
+        """Reads a saved model with all its members.
+
+        >>> len(SubgraphRecognizer.load("qed").members())
+        3
 
         Args:
             folder: What :meth:`save` wrote, or the name of a shipped model (``vgib models``).
             device: Where to compute.
+            single: Whether the main member is read alone: faster, but without spread and agreement.
             encoder: Your own module, of the same shape, when the model was trained with one.
-            bottleneck: Likewise, or your own class.
+            bottleneck: Your own bottleneck, instance or class, when the model was trained with one.
         """
-        net, card = load_model(find(folder), encoder, bottleneck)
+        place = find(folder)
+        net, card = load_model(place, encoder, bottleneck)
         options = card.architecture | card.training
         if not isinstance(bottleneck, Bottleneck):
             options |= card.bottleneck_options
@@ -424,6 +459,10 @@ class SubgraphRecognizer:
         )
         model.card_ = card
         model.network_ = net.to(device).eval()
+        if not single and (inside := place / MEMBERS).is_dir():
+            further = sorted(inside.iterdir(), key=lambda path: path.name)
+            own = {"device": device, "encoder": encoder, "bottleneck": bottleneck}
+            model.further_ = tuple(cls.load(path, **own) for path in further)  # type: ignore[arg-type]
         return model
 
 

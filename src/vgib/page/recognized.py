@@ -102,7 +102,7 @@ def _molecule(row: dict[str, Any]) -> dict[str, Any]:
                 "score": part["score"],
                 "keep": part["keep_ratio"],
             }
-            for part in row["rationales"]
+            for part in row["subgraphs"]
         ],
         "drawing": _drawing(row["smiles"]),
     }

@@ -84,6 +84,24 @@ class BlockTree:
                 stack += children
         return found[::-1]
 
+    @cached_property
+    def reachable(self) -> int:
+        """The numbers of nodes that a connected union can have, as a bitmask."""
+        sizes: dict[int, int] = {}
+        every = 0
+        for block, children in self.order:
+            own = 1 << self.weights[block]
+            for child in children:
+                merged, extra = own, sizes[child]
+                while extra:
+                    bit = extra & -extra
+                    merged |= own * bit  # a power of two: shifted by as many nodes
+                    extra ^= bit
+                own = merged
+            sizes[block] = own
+            every |= own
+        return every
+
 
 def block_trees(graphs: Graphs, blocks: Array) -> list[BlockTree]:
     """The block tree of each graph.
@@ -192,56 +210,74 @@ def _best(tree: BlockTree, values: Sequence[float], limit: int) -> dict[int, _St
 
 def nearest_size(tree: BlockTree, wanted: int) -> int:
     """The reachable size nearest to the wanted one; of two equally near the smaller."""
-    limit = wanted + max(tree.weights)  # one more block always passes the wanted size
-    reachable = best_unions(tree, [0.0] * len(tree.weights), limit=limit)
-    return min(reachable, key=lambda size: (abs(size - wanted), size))
+    below = tree.reachable & ((2 << wanted) - 1)
+    above = tree.reachable >> wanted
+    largest = below.bit_length() - 1
+    if not above:
+        return largest
+    smallest = wanted + (above & -above).bit_length() - 1
+    return largest if below and wanted - largest <= smallest - wanted else smallest
+
+
+class Counted:
+    """The connected unions of up to ``high`` nodes, counted so that one can be drawn.
+
+    They are not listed, so that no molecule is too large.
+    """
+
+    def __init__(self, tree: BlockTree, high: int) -> None:
+        # stages[block][i][size]: the number of unions below it with its first i children merged.
+        stages: dict[int, list[dict[int, int]]] = {}
+        for block, children in tree.order:
+            counts = {tree.weights[block]: 1}
+            stages[block] = [counts]
+            for child in children:
+                merged = dict(counts)
+                for size, count in counts.items():
+                    for extra, others in stages[child][-1].items():
+                        if size + extra <= high:
+                            merged[size + extra] = merged.get(size + extra, 0) + count * others
+                counts = merged
+                stages[block].append(counts)
+        self.stages, self.children_of = stages, dict(tree.order)
+
+    def draw(self, low: int, high: int, rng: np.random.Generator) -> int | None:
+        """One union of ``low`` to ``high`` nodes, all equally likely; ``None`` if there is none."""
+        stages = self.stages
+        starts = {
+            (block, size): count
+            for block, steps in stages.items()
+            for size, count in steps[-1].items()
+            if low <= size <= high
+        }
+        if not starts:
+            return None
+        union = 0
+        todo = [_draw(starts, rng)]
+        while todo:
+            block, size = todo.pop()
+            union |= 1 << block
+            for step in range(len(self.children_of[block]), 0, -1):
+                child = self.children_of[block][step - 1]
+                before = stages[block][step - 1]
+                shares = {
+                    extra: before[size - extra] * others
+                    for extra, others in ({0: 1} | stages[child][-1]).items()
+                    if size - extra in before
+                }
+                extra = _draw(shares, rng)
+                if extra:
+                    todo.append((child, extra))
+                    size -= extra
+        return union
 
 
 def random_union(tree: BlockTree, low: int, high: int, rng: np.random.Generator) -> int | None:
     """One connected union of ``low`` to ``high`` nodes, each with the same chance; exact.
 
-    The unions are counted, not listed, so that no molecule is too large. ``None`` if there is none.
+    ``None`` if there is none.
     """
-    # stages[block][i][size]: the number of unions below ``block`` with its first i children merged.
-    stages: dict[int, list[dict[int, int]]] = {}
-    children_of = dict(tree.order)
-    for block, children in tree.order:
-        counts = {tree.weights[block]: 1}
-        stages[block] = [counts]
-        for child in children:
-            merged = dict(counts)
-            for size, count in counts.items():
-                for extra, others in stages[child][-1].items():
-                    if size + extra <= high:
-                        merged[size + extra] = merged.get(size + extra, 0) + count * others
-            counts = merged
-            stages[block].append(counts)
-    starts = {
-        (block, size): count
-        for block, steps in stages.items()
-        for size, count in steps[-1].items()
-        if low <= size <= high
-    }
-    if not starts:
-        return None
-    union = 0
-    todo = [_draw(starts, rng)]
-    while todo:
-        block, size = todo.pop()
-        union |= 1 << block
-        for step in range(len(children_of[block]), 0, -1):
-            child = children_of[block][step - 1]
-            before = stages[block][step - 1]
-            shares = {
-                extra: before[size - extra] * others
-                for extra, others in ({0: 1} | stages[child][-1]).items()
-                if size - extra in before
-            }
-            extra = _draw(shares, rng)
-            if extra:
-                todo.append((child, extra))
-                size -= extra
-    return union
+    return Counted(tree, high).draw(low, high, rng)
 
 
 def _draw(weights: dict[Any, int], rng: np.random.Generator) -> Any:

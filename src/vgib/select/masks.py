@@ -5,7 +5,6 @@ nobody's business here. Masks come back in the kind of the scores, NumPy array o
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from heapq import heappop, heappush
 from itertools import pairwise
 from typing import Any, TypeAlias, TypeVar
@@ -18,16 +17,8 @@ from scipy.sparse.csgraph import connected_components  # type: ignore[import-unt
 from torch import Tensor
 
 from vgib.errors import InputError
-from vgib.select.blocktree import (
-    Array,
-    BlockTree,
-    Graphs,
-    Mask,
-    best_unions,
-    block_trees,
-    nearest_size,
-    random_union,
-)
+from vgib.select.blocktree import Array, BlockTree, Graphs, Mask, best_unions, block_trees
+from vgib.select.policy import Nodes, check_share
 
 A = TypeVar("A", npt.NDArray[Any], Tensor)
 Sizes: TypeAlias = int | Sequence[int] | Array | Tensor
@@ -39,9 +30,8 @@ ROUNDING_SLACK = 1e-9
 
 def sizes_of_ratio(ptr: Any, ratio: float) -> npt.NDArray[np.int64]:
     """How many nodes a share of each graph is: ``k = max(1, floor(ratio n + 0.5))``."""
-    if not 0 < ratio <= 1:
-        raise InputError(f"keep_ratio is {ratio!r}; expected a share above 0 and at most 1")
-    nodes = np.diff(_numpy(ptr))
+    check_share(ratio)
+    nodes = np.diff(as_numpy(ptr))
     return np.maximum(1, np.floor(ratio * nodes + 0.5 + ROUNDING_SLACK)).astype(np.int64)
 
 
@@ -61,7 +51,7 @@ def keep_ratio(scores: A, ptr: Any, ratio: float) -> A:
 def size(scores: A, ptr: Any, k: Sizes) -> A:
     """The ``k`` best-scored nodes of each graph; equal scores by node number."""
     values, bounds = _checked(scores, ptr)
-    wanted = np.repeat(_sizes(k, bounds), np.diff(bounds))
+    wanted = np.repeat(sizes_of(k, bounds), np.diff(bounds))
     return _like(_ranks(values, bounds) < wanted, scores)
 
 
@@ -70,12 +60,12 @@ def largest_connected(mask: A, graphs: Graphs, scores: Any = None) -> A:
 
     Of equally large parts the one of higher total score, then the one with the lowest node.
     """
-    chosen, ptr = _numpy(mask).astype(bool), _numpy(graphs.node_ptr)
-    values = np.zeros(len(chosen)) if scores is None else _numpy(scores).astype(np.float64)
+    chosen, ptr = as_numpy(mask).astype(bool), as_numpy(graphs.node_ptr)
+    values = np.zeros(len(chosen)) if scores is None else as_numpy(scores).astype(np.float64)
     nodes = np.flatnonzero(chosen)
     if not len(nodes):
         return _like(chosen, mask)
-    part = _parts(chosen, graphs)[nodes]
+    part = connected_parts(chosen, graphs)[nodes]
     first = np.unique(part, return_index=True)[1]
     graph = np.searchsorted(ptr, nodes[first], side="right") - 1
     amount = np.bincount(part)
@@ -94,7 +84,7 @@ def connected_by_score(scores: A, graphs: Graphs, k: Sizes) -> A:
     Where the component of the best node is smaller than ``k``, that whole component.
     """
     values, ptr = _checked(scores, graphs.node_ptr)
-    costs, links, sizes = (-values).tolist(), _Links(graphs), _sizes(k, ptr).tolist()
+    costs, links, sizes = (-values).tolist(), Links(graphs), sizes_of(k, ptr).tolist()
     starts = np.flatnonzero(_ranks(values, ptr) == 0).tolist()
     kept = np.zeros(len(values), dtype=bool)
     for start, amount in zip(starts, filter(None, sizes), strict=True):
@@ -114,9 +104,9 @@ def ring_intact(scores: A, graphs: Graphs, blocks: Any, k: Sizes) -> A:
     """
     values, ptr = _checked(scores, graphs.node_ptr)
     kept = np.zeros(len(values), dtype=bool)
-    trees = block_trees(graphs, _numpy(blocks))
+    trees = block_trees(graphs, as_numpy(blocks))
     for tree, (low, high), wanted in zip(
-        trees, pairwise(ptr.tolist()), _sizes(k, ptr), strict=True
+        trees, pairwise(ptr.tolist()), sizes_of(k, ptr), strict=True
     ):
         if low == high:
             continue
@@ -131,52 +121,30 @@ def block_means(scores: Any, graphs: Graphs, blocks: Any) -> Array:
     """Each node's score replaced by the mean of its indivisible block."""
     values, ptr = _checked(scores, graphs.node_ptr)
     # Blocks are numbered from 0 in each graph, and there are no more of them than nodes.
-    block = _numpy(blocks) + np.repeat(ptr[:-1], np.diff(ptr))
+    block = as_numpy(blocks) + np.repeat(ptr[:-1], np.diff(ptr))
     total = np.bincount(block, weights=values, minlength=len(values))
     count = np.bincount(block, minlength=len(values))
     means: Array = total[block] / count[block]
     return means
 
 
-@dataclass(frozen=True)
-class Rationale:
-    """A connected set of nodes that is offered as the reason.
-
-    Attributes:
-        nodes: Their numbers within the graph, ascending.
-        score: The mean of their scores.
-        keep_ratio: Their true share of the graph.
-    """
-
-    nodes: tuple[int, ...]
-    score: float
-    keep_ratio: float
-
-
 def ranked(
-    scores: Any,
-    graphs: Graphs,
-    *,
-    blocks: Any = None,
-    keep_ratios: Sequence[float] = (0.3, 0.5, 0.7),
-    sizes: Sequence[Sizes] | None = None,
-    n: int = 1,
-) -> list[list[Rationale]]:
-    """For each graph up to ``n`` rationales at each share, from one scoring and one search.
+    scores: Any, graphs: Graphs, *, sizes: Sequence[Sizes], blocks: Any = None, n: int = 1
+) -> list[list[Nodes]]:
+    """For each graph up to ``n`` connected sets of nodes at each size, from one scoring.
 
-    Shares come in the order asked for, and at each share the best mean score first; what two shares
+    Sizes come in the order asked for, and at each size the best mean score first; what two sizes
     have in common is listed once.
 
     Args:
-        blocks: the indivisible blocks, for ring-intact rationales (exact); without them connected
-            sets are grown from the ``n`` best-scored nodes.
-        sizes: numbers of nodes (one for all graphs, or one for each) in the place of shares.
+        sizes: Numbers of nodes, each one for all graphs or one for each.
+        blocks: The indivisible blocks, for ring-intact sets (exact); without them connected sets
+            are grown from the ``n`` best-scored nodes.
     """
     values, ptr = _checked(scores, graphs.node_ptr)
-    asked = sizes or [sizes_of_ratio(ptr, ratio) for ratio in keep_ratios]
-    wanted = np.stack([_sizes(k, ptr) for k in asked], axis=1).tolist()
-    links = _Links(graphs)
-    trees = None if blocks is None else block_trees(graphs, _numpy(blocks))
+    wanted = np.stack([sizes_of(k, ptr) for k in sizes], axis=1).tolist()
+    links = Links(graphs)
+    trees = None if blocks is None else block_trees(graphs, as_numpy(blocks))
     answer = []
     for graph, (low, high) in enumerate(pairwise(ptr.tolist())):
         own = values[low:high]
@@ -186,26 +154,35 @@ def ranked(
             found = _grown(own, wanted[graph], n, links, low)
         else:
             found = _united(own, wanted[graph], n, trees[graph])
-        distinct = dict.fromkeys(tuple(nodes) for nodes in found)
-        answer.append([_rationale(nodes, own) for nodes in distinct])
+        answer.append(list(dict.fromkeys(tuple(nodes) for nodes in found)))
     return answer
 
 
-def rationales(masks: Sequence[Any], scores: Any, ptr: Any) -> list[list[Rationale]]:
-    """Masks, one for each size, as lists of rationales for each graph; empty ones are left out."""
-    values, bounds = _checked(scores, ptr)
-    chosen = [_numpy(mask).astype(bool) for mask in masks]
+def distinct(masks: Sequence[Any], ptr: Any) -> list[list[Nodes]]:
+    """Masks, one for each size, as the sets of nodes of each graph; empty ones are left out."""
+    chosen = [as_numpy(mask).astype(bool) for mask in masks]
     answer = []
-    for low, high in pairwise(bounds.tolist()):
+    for low, high in pairwise(as_numpy(ptr).tolist()):
         sets = (tuple(np.flatnonzero(mask[low:high]).tolist()) for mask in chosen)
-        own = values[low:high]
-        answer.append([_rationale(nodes, own) for nodes in dict.fromkeys(sets) if nodes])
+        answer.append([nodes for nodes in dict.fromkeys(sets) if nodes])
     return answer
 
 
-def _rationale(nodes: tuple[int, ...], own: Array) -> Rationale:
-    total = float(np.add.reduce(own[list(nodes)]))
-    return Rationale(nodes, total / len(nodes), len(nodes) / len(own))
+def at_least_one(mask: Any, ptr: Any) -> Array:
+    """How many nodes of each graph are in a mask, ``int [graphs]``; none counts as one."""
+    before = np.concatenate([[0], np.cumsum(as_numpy(mask))])
+    counts: Array = np.maximum(1, np.diff(before[as_numpy(ptr)]))
+    return counts
+
+
+def mask_of(found: Sequence[Sequence[Nodes]], ptr: Any, rank: int = 0) -> Mask:
+    """The nodes of the subgraph of this rank in each graph, ``bool [nodes]``."""
+    bounds = as_numpy(ptr)
+    mask = np.zeros(bounds[-1], dtype=bool)
+    for low, ranked_sets in zip(bounds[:-1].tolist(), found, strict=True):
+        if len(ranked_sets) > rank:  # a graph without nodes has none
+            mask[[low + node for node in ranked_sets[rank]]] = True
+    return mask
 
 
 def _nearest(unions: dict[int, list[tuple[float, int]]], wanted: int) -> int:
@@ -222,7 +199,7 @@ def _united(values: Array, wanted: list[int], n: int, tree: BlockTree) -> list[l
     return [[node for node, own in enumerate(block) if union >> own & 1] for union in chosen]
 
 
-def _grown(values: Array, wanted: list[int], n: int, links: "_Links", low: int) -> list[list[int]]:
+def _grown(values: Array, wanted: list[int], n: int, links: "Links", low: int) -> list[list[int]]:
     starts = (low + np.argsort(-values, kind="stable")[:n]).tolist()
     found = []
     for amount in wanted:
@@ -232,49 +209,11 @@ def _grown(values: Array, wanted: list[int], n: int, links: "_Links", low: int) 
     return found
 
 
-def random_atoms(graphs: Graphs, k: Sizes, rng: np.random.Generator) -> Mask:
-    """Control: ``k`` random nodes of each graph, of which the largest connected part stays."""
-    ptr = _numpy(graphs.node_ptr)
-    return largest_connected(size(rng.random(ptr[-1]), ptr, k), graphs)
-
-
-def random_connected(graphs: Graphs, k: Sizes, rng: np.random.Generator) -> Mask:
-    """Control: grown from a random node by uniformly drawn neighbors of what is there."""
-    ptr = _numpy(graphs.node_ptr)
-    links, kept = _Links(graphs), np.zeros(ptr[-1], dtype=bool)
-    for (low, high), amount in zip(pairwise(ptr.tolist()), _sizes(k, ptr).tolist(), strict=True):
-        if low < high:
-            kept[_wander(int(rng.integers(low, high)), amount, links, rng)] = True
-    return kept
-
-
-def random_ring_intact(graphs: Graphs, blocks: Any, k: Sizes, rng: np.random.Generator) -> Mask:
-    """Control: uniform among the connected unions of blocks within one node of ``k``.
-
-    Where none is so near, uniform among those of the nearest reachable size.
-    """
-    ptr = _numpy(graphs.node_ptr)
-    kept = np.zeros(ptr[-1], dtype=bool)
-    trees = block_trees(graphs, _numpy(blocks))
-    for tree, (low, high), wanted in zip(
-        trees, pairwise(ptr.tolist()), _sizes(k, ptr), strict=True
-    ):
-        if low == high:
-            continue
-        union = random_union(tree, int(wanted) - 1, int(wanted) + 1, rng)
-        if union is None:
-            at = nearest_size(tree, int(wanted))
-            union = random_union(tree, at, at, rng)
-        assert union is not None
-        kept[low:high] = tree.nodes([union])[0]
-    return kept
-
-
-class _Links:
+class Links:
     """Neighbors by number over the whole batch, as Python lists, which a loop reads fastest."""
 
     def __init__(self, graphs: Graphs) -> None:
-        ptr, indptr, col = (_numpy(a) for a in (graphs.node_ptr, graphs.indptr, graphs.col))
+        ptr, indptr, col = (as_numpy(a) for a in (graphs.node_ptr, graphs.indptr, graphs.col))
         self.start: list[int] = indptr.tolist()
         self.other: list[int] = (col + np.repeat(ptr[:-1], np.diff(indptr[ptr]))).tolist()
 
@@ -282,7 +221,7 @@ class _Links:
         return self.other[self.start[node] : self.start[node + 1]]
 
 
-def _grow(start: int, amount: int, links: _Links, cost: Callable[[int], float]) -> list[int]:
+def _grow(start: int, amount: int, links: Links, cost: Callable[[int], float]) -> list[int]:
     nodes: list[int] = []
     seen = {start}
     queue = [(cost(start), start)]
@@ -293,23 +232,6 @@ def _grow(start: int, amount: int, links: _Links, cost: Callable[[int], float]) 
             if other not in seen:
                 seen.add(other)
                 heappush(queue, (cost(other), other))
-    return nodes
-
-
-def _wander(start: int, amount: int, links: _Links, rng: np.random.Generator) -> list[int]:
-    nodes: list[int] = []
-    seen = {start}
-    frontier = [start]
-    draws = rng.random(amount).tolist()
-    while frontier and len(nodes) < amount:
-        place = int(draws[len(nodes)] * len(frontier))
-        node, frontier[place] = frontier[place], frontier[-1]
-        frontier.pop()
-        nodes.append(node)
-        for other in links[node]:
-            if other not in seen:
-                seen.add(other)
-                frontier.append(other)
     return nodes
 
 
@@ -329,9 +251,9 @@ def _nothing(mask: Mask, ptr: Array) -> Mask:
     return np.repeat(running[ptr[1:]] == running[ptr[:-1]], np.diff(ptr))
 
 
-def _parts(chosen: Mask, graphs: Graphs) -> Array:
+def connected_parts(chosen: Mask, graphs: Graphs) -> Array:
     """For each node in the mask the number of its connected part; -1 for the other nodes."""
-    ptr, indptr, col = (_numpy(a) for a in (graphs.node_ptr, graphs.indptr, graphs.col))
+    ptr, indptr, col = (as_numpy(a) for a in (graphs.node_ptr, graphs.indptr, graphs.col))
     receiver = np.repeat(np.arange(len(chosen)), np.diff(indptr))
     sender = col + np.repeat(ptr[:-1], np.diff(indptr[ptr]))
     inside = chosen[receiver] & chosen[sender]
@@ -344,7 +266,7 @@ def _parts(chosen: Mask, graphs: Graphs) -> Array:
 
 
 def _checked(scores: Any, ptr: Any) -> tuple[Array, Array]:
-    values, bounds = _numpy(scores).astype(np.float64), _numpy(ptr)
+    values, bounds = as_numpy(scores).astype(np.float64), as_numpy(ptr)
     if values.ndim != 1 or len(values) != bounds[-1]:
         raise InputError(
             f"scores have shape {values.shape}, the graphs {int(bounds[-1])} nodes; "
@@ -356,15 +278,17 @@ def _checked(scores: Any, ptr: Any) -> tuple[Array, Array]:
     return values, bounds
 
 
-def _sizes(k: Sizes, ptr: Array) -> Array:
-    sizes = np.broadcast_to(_numpy(k), len(ptr) - 1)
+def sizes_of(k: Sizes, ptr: Array) -> Array:
+    """A size for each graph, ``int [graphs]``; no graph has more nodes than it has."""
+    sizes = np.broadcast_to(as_numpy(k), len(ptr) - 1)
     if (sizes < 1).any():
         raise InputError(f"a size of {int(sizes.min())} was asked for; expected at least 1")
     smaller: Array = np.minimum(sizes, np.diff(ptr))
     return smaller
 
 
-def _numpy(values: Any) -> Array:
+def as_numpy(values: Any) -> Array:
+    """A tensor or anything like an array as an array."""
     return values.detach().cpu().numpy() if isinstance(values, Tensor) else np.asarray(values)
 
 

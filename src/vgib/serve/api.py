@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import AsyncIterator, Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from functools import partial
 from pathlib import Path
 from typing import Annotated, Any, TypeVar
@@ -19,13 +19,15 @@ from vgib.chem.draw import draw as draw_molecule
 from vgib.chem.shapes import as_hex
 from vgib.chem.sketch import sketch
 from vgib.data.records import Format
-from vgib.model.ensemble import outputs
+from vgib.model.results import DECIMALS
+from vgib.select.policy import BY_HELP, RULE_HELP, Selection
 from vgib.serve import faults, recognition, schemas, site, uploads
 from vgib.serve.batching import Batcher
 from vgib.serve.explaining import Explaining, methods
-from vgib.serve.inspection import keep_atoms, quantity, read_molecule, sizes_of
+from vgib.serve.inspection import inspect as inspect_molecule
+from vgib.serve.inspection import keep_atoms, quantity, sizes_of
 from vgib.serve.limits import LOCAL, BodyLimit, Limits, TooMuchError, within
-from vgib.serve.recognition import Answer, Question
+from vgib.serve.recognition import Question, Reply
 from vgib.serve.shelf import Shelf
 from vgib.stream.ledger import Ledger
 
@@ -51,8 +53,8 @@ class Service:
     def __init__(self, shelf: Shelf, limits: Limits) -> None:
         self.shelf, self.limits = shelf, limits
         self.explaining = Explaining(shelf)
-        self.batcher: Batcher[Question, Answer] = Batcher(
-            partial(recognition.answer, shelf),
+        self.batcher: Batcher[Question, Reply] = Batcher(
+            partial(recognition.reply, shelf),
             weight=lambda question: len(question.molecules),
             most=limits.batch,
             waiting=limits.waiting,
@@ -158,7 +160,7 @@ def _about(service: Service, has_editor: bool) -> APIRouter:
 
 def _described(shelf: Shelf, name: str) -> schemas.ModelAnswer:
     card = shelf.card(name)
-    own = {"name": name, "members": len(shelf.get(name))}
+    own = {"name": name, "members": len(shelf.get(name).members())}
     kept = set(schemas.ModelAnswer.model_fields) - set(own)
     return schemas.ModelAnswer.model_validate(own | card.model_dump(include=kept))
 
@@ -174,33 +176,27 @@ def _one(service: Service) -> APIRouter:
         name = service.model(asked.model)
 
         def work() -> dict[str, Any]:
-            members = shelf.get(name)
-            molecule = read_molecule(asked.molecule, members, max_atoms=most)
-            _, rule = members[0].card_.selection(None, asked.rule)
-            row = recognition.row_of(shelf, name, molecule.smiles, {"rule": rule})
-            followed = quantity(members, molecule.graphs)
-            values = followed.values(members, molecule.graphs)[:, 0]
-            sizes = sizes_of(
-                members,
-                molecule,
-                outputs(members, molecule.graphs)[1].numpy(),
-                n=asked.n,
-                rule=rule,
-                followed=followed,
-                with_stability=True,
-            )
+            model = shelf.get(name)
+            molecule = inspect_molecule(asked.molecule, model, max_atoms=most)
+            answer, own = molecule.answer, model.selection(None, asked.rule, asked.by)
+            followed = quantity(answer)
+            values = answer.values[:, 0, followed.column]
+            sizes = sizes_of(answer, replace(own, n=asked.n), followed, with_stability=True)
+            (recognized,) = answer.recognitions(own)
+            stability = None if answer.members == 1 else float(answer.agreement(own)[0])
+            row = recognized.to_json()
             return {
                 "model": name,
                 "smiles": molecule.smiles,
                 "note": molecule.note,
                 "quantity": followed.label,
                 "prediction": row["prediction"],
-                "stability": row["stability"],
+                "stability": stability,
                 "value": float(values.mean()),
                 "spread": float(values.std()),
                 "members": values.tolist(),
                 "scores": row["scores"],
-                "chosen": len(row["rationales"][0]["atoms"]),
+                "chosen": len(recognized.subgraphs[0].nodes),
                 "sizes": [asdict(size) for size in sizes],
                 "sketch": asdict(sketch(molecule.smiles)),
                 "scale": [as_hex(color) for color in RAMP],
@@ -214,18 +210,16 @@ def _one(service: Service) -> APIRouter:
         name = service.model(asked.model)
 
         def work() -> dict[str, Any]:
-            members = shelf.get(name)
-            molecule = read_molecule(asked.molecule, members, max_atoms=most)
-            scores = service.explaining.scores(name, asked.method, molecule.graphs)
-            followed = quantity(members, molecule.graphs)
-            sizes = sizes_of(
-                members, molecule, scores, n=asked.n, rule=asked.rule, followed=followed
-            )
+            molecule = inspect_molecule(asked.molecule, shelf.get(name), max_atoms=most)
+            scores = service.explaining.scores(name, asked.method, molecule.answer.graphs)
+            answer = molecule.answer.with_scores(scores)
+            selection = Selection.of(None, asked.rule, asked.by, asked.n)
+            sizes = sizes_of(answer, selection, quantity(answer))
             return {
                 "model": name,
                 "method": asked.method,
                 "smiles": molecule.smiles,
-                "scores": [round(score, recognition.DECIMALS) for score in scores],
+                "scores": [round(score, DECIMALS) for score in scores],
                 "sizes": [asdict(size) for size in sizes],
             }
 
@@ -237,10 +231,9 @@ def _one(service: Service) -> APIRouter:
         name = service.model(asked.model)
 
         def work() -> dict[str, Any]:
-            members = shelf.get(name)
-            molecule = read_molecule(asked.molecule, members, max_atoms=most)
-            followed = quantity(members, molecule.graphs)
-            kept = keep_atoms(members, molecule, asked.atoms, followed)
+            molecule = inspect_molecule(asked.molecule, shelf.get(name), max_atoms=most)
+            followed = quantity(molecule.answer)
+            kept = keep_atoms(molecule, asked.atoms, followed)
             own = {"model": name, "atoms": sorted(set(asked.atoms)), "quantity": followed.label}
             return own | kept._asdict()
 
@@ -289,9 +282,8 @@ def _many(service: Service) -> APIRouter:
         question = Question(
             name,
             tuple(asked.molecules),
-            asked.n,
-            None if asked.keep_ratio is None else tuple(asked.keep_ratio),
-            asked.rule,
+            Selection.of(asked.keep_ratio, asked.rule, asked.by, max(1, asked.n)),
+            asked.n == 0,
             limits.atoms,
         )
         answer = await within(limits.seconds, service.batcher.ask(question))
@@ -307,7 +299,8 @@ def _many(service: Service) -> APIRouter:
         request: Request,
         model: Annotated[str | None, Query(max_length=100)] = None,
         keep_ratio: Annotated[float | None, Query(gt=0, le=1)] = None,
-        rule: schemas.AnyRule | None = None,
+        rule: Annotated[str | None, Query(max_length=100, description=RULE_HELP)] = None,
+        by: Annotated[str | None, Query(max_length=100, description=BY_HELP)] = None,
         smiles_column: Annotated[str | None, Query(max_length=200)] = None,
         property: Annotated[
             str, Query(max_length=200, description="Of the ledger: prediction, or a column.")
@@ -317,8 +310,7 @@ def _many(service: Service) -> APIRouter:
         """Recognize a file, row by row; the answer comes in lines of JSON, the ledger last."""
         name = service.model(model)
         options = {
-            "keep_ratio": None if keep_ratio is None else (keep_ratio,),
-            "rule": rule,
+            "selection": Selection.of(keep_ratio, rule, by),
             "max_atoms": limits.atoms,
         }
         unit = service.shelf.recognize(name, options)

@@ -28,7 +28,7 @@ class Explaining:
         Raises:
             UnknownNameError: there is no such method or model.
         """
-        net = self.shelf.get(name)[0].net_
+        net = self.shelf.get(name).net_
         explainers.get(method)
         with self._lock:
             explainer = self._fitted.get((name, method))

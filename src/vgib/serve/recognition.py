@@ -1,6 +1,6 @@
-"""The requests of one moment as one table: read, scored and cut in one pass."""
+"""The requests of one moment as one table: read, scored and chosen from in one pass."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from typing import Any
@@ -9,11 +9,10 @@ import pyarrow as pa
 
 from vgib.data.molecules import from_smiles
 from vgib.errors import VgibError
+from vgib.select.policy import ANY, Selection
 from vgib.serve.shelf import Shelf
 from vgib.stream.schema import LINE, SMILES
-
-DECIMALS = 4
-"""Of atom scores, as ``vgib recognize --json`` writes them."""
+from vgib.stream.writers import rows_of
 
 
 @dataclass(frozen=True)
@@ -22,15 +21,14 @@ class Question:
 
     model: str
     molecules: tuple[str, ...]
-    n: int = 1
-    keep_ratio: tuple[float, ...] | None = None
-    rule: str | None = None
+    selection: Selection = ANY
+    scores_only: bool = False
     max_atoms: int = 500
 
     @property
     def options(self) -> dict[str, Any]:
         """What :class:`~vgib.stream.work.Recognize` is told."""
-        names = ("n", "keep_ratio", "rule", "max_atoms")
+        names = ("selection", "scores_only", "max_atoms")
         return {name: getattr(self, name) for name in names}
 
     @property
@@ -39,12 +37,13 @@ class Question:
         return self.model, repr(self.options)
 
 
-Answer = dict[str, Any]
+Reply = dict[str, Any]
+"""The rows and the refusals of one request."""
 
 
-def answer(shelf: Shelf, questions: Sequence[Question]) -> list[Answer | Exception]:
-    """One answer for each question, in order; what a user did wrong is an answer too."""
-    answers: list[Answer | Exception] = [{}] * len(questions)
+def reply(shelf: Shelf, questions: Sequence[Question]) -> list[Reply | Exception]:
+    """One reply to each question, in order; what a user did wrong is a reply too."""
+    replies: list[Reply | Exception] = [{}] * len(questions)
     places = sorted(range(len(questions)), key=lambda place: questions[place].key)
     for _, group in groupby(places, key=lambda place: questions[place].key):
         together = list(group)
@@ -53,11 +52,11 @@ def answer(shelf: Shelf, questions: Sequence[Question]) -> list[Answer | Excepti
         except VgibError as error:
             found = [error] * len(together)
         for place, one in zip(together, found, strict=True):
-            answers[place] = one
-    return answers
+            replies[place] = one
+    return replies
 
 
-def _together(shelf: Shelf, questions: Sequence[Question]) -> list[Answer | Exception]:
+def _together(shelf: Shelf, questions: Sequence[Question]) -> list[Reply | Exception]:
     """Questions of one kind; lines of the common table tell whose molecule is whose."""
     first = questions[0]
     texts = [text for question in questions for text in question.molecules]
@@ -65,24 +64,17 @@ def _together(shelf: Shelf, questions: Sequence[Question]) -> list[Answer | Exce
     results, rejected = shelf.recognize(first.model, first.options)(chunk)
     rows = {row[LINE]: row for row in rows_of(results)}
     refused = {row[LINE]: row for row in rejected.to_pylist()}
-    answers: list[Answer | Exception] = []
+    replies: list[Reply | Exception] = []
     start = 0
     for question in questions:
         lines = range(start, start + len(question.molecules))
         start = lines.stop
         own = _numbered(rows, lines)
         if own:
-            answers.append({"results": own, "rejected": _numbered(refused, lines)})
+            replies.append({"results": own, "rejected": _numbered(refused, lines)})
         else:
-            answers.append(_why_none(shelf, question))
-    return answers
-
-
-def row_of(shelf: Shelf, name: str, smiles: str, options: dict[str, Any]) -> dict[str, Any]:
-    """The one row of a molecule that is known to be good."""
-    chunk = pa.table({LINE: [1], SMILES: [smiles]})
-    (row,) = rows_of(shelf.recognize(name, options)(chunk).results)
-    return row
+            replies.append(_why_none(shelf, question))
+    return replies
 
 
 def _numbered(rows: dict[int, dict[str, Any]], lines: range) -> list[dict[str, Any]]:
@@ -99,9 +91,3 @@ def _why_none(shelf: Shelf, question: Question) -> VgibError:
     except VgibError as error:
         return error
     raise AssertionError("Python can use a molecule that the service cannot")
-
-
-def rows_of(results: pa.Table) -> list[dict[str, Any]]:
-    """Recognized molecules as plain values, scores with four decimals."""
-    rows: Iterable[dict[str, Any]] = results.to_pylist()
-    return [row | {"scores": [round(score, DECIMALS) for score in row["scores"]]} for row in rows]

@@ -2,17 +2,18 @@
 
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, model_validator
 
+from vgib.select.policy import BY_HELP, FORMER_RULES, RULE_HELP, By, Rule
 from vgib.serve.limits import SMILES_LENGTH
 
 Smiles = Annotated[str, Field(max_length=SMILES_LENGTH, examples=["CC(=O)Nc1ccc(O)cc1"])]
 Share = Annotated[float, Field(gt=0, le=1, allow_inf_nan=False)]
 Atom = Annotated[int, Field(ge=0, le=10_000)]
-AnyRule = Literal["ring_intact", "guided", "connected", "largest_part", "nodes"]
 
 MODEL = Field(None, max_length=100, description="A name of /models; when not given, the default.")
-RULE = Field(None, description="How a part is chosen; when not given, as the model says.")
+RULE = Field(None, description=RULE_HELP)
+BY = Field(None, description=BY_HELP)
 
 
 class Asked(BaseModel):
@@ -21,7 +22,24 @@ class Asked(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
 
-class RecognizeRequest(Asked):
+class Choosing(Asked):
+    """A request that says which parts are allowed, and what decides between them."""
+
+    rule: Rule | None = RULE
+    by: By | None = BY
+
+    @model_validator(mode="before")
+    @classmethod
+    def _as_named_now(cls, asked: Any) -> Any:
+        """A rule of old becomes the rule and the criterion that it stands for."""
+        former = isinstance(asked, dict) and asked.get("rule")
+        if not isinstance(former, str) or former not in FORMER_RULES:
+            return asked
+        rule, by = FORMER_RULES[former]
+        return asked | {"rule": rule, "by": asked.get("by") or by}
+
+
+class RecognizeRequest(Choosing):
     """Molecules, and how their parts are to be chosen."""
 
     molecules: list[Smiles] = Field(min_length=1, examples=[["CC(=O)Nc1ccc(O)cc1", "CCO"]])
@@ -34,16 +52,14 @@ class RecognizeRequest(Asked):
         description="Shares of the atoms to keep; without it, the part that scores one half.",
         examples=[[0.3, 0.5]],
     )
-    rule: AnyRule | None = RULE
 
 
-class InspectRequest(Asked):
+class InspectRequest(Choosing):
     """One molecule, of which everything is wanted."""
 
     molecule: Smiles
     model: str | None = MODEL
     n: int = Field(3, ge=1, le=5, description="Parts at each size.")
-    rule: AnyRule | None = RULE
 
 
 class ExplainRequest(InspectRequest):
@@ -73,7 +89,7 @@ class DrawRequest(Asked):
     format: Literal["svg", "png"] = "svg"
 
 
-class Rationale(BaseModel):
+class SubgraphAnswer(BaseModel):
     """A recognized part."""
 
     smiles: str | None = Field(description="The fragment, with * where bonds were cut.")
@@ -82,24 +98,24 @@ class Rationale(BaseModel):
     keep_ratio: float = Field(description="Its share of the atoms.")
 
 
-class Row(BaseModel):
+class RowAnswer(BaseModel):
     """What is recognized in one molecule; the same columns as ``vgib recognize`` writes."""
 
     model_config = ConfigDict(extra="allow")
 
     line: int
     id: str | None = None
-    smiles: str = Field(description="With the atoms in the order of scores and rationales.")
+    smiles: str = Field(description="With the atoms in the order of scores and subgraphs.")
     note: str | None = None
     prediction: float | int | list[float]
     probability: float | None = Field(None, description="Of the predicted class.")
     spread: float | None = Field(None, description="Standard deviation over the members.")
     stability: float | None = Field(None, description="How far the members agree, 0 to 1.")
     scores: list[float]
-    rationales: list[Rationale]
+    subgraphs: list[SubgraphAnswer]
 
 
-class Rejected(BaseModel):
+class RejectedAnswer(BaseModel):
     """A molecule that cannot be used, and why."""
 
     line: int
@@ -112,11 +128,11 @@ class RecognizeAnswer(BaseModel):
     """One row for each molecule that can be used, in order."""
 
     model: str
-    results: list[Row]
-    rejected: list[Rejected]
+    results: list[RowAnswer]
+    rejected: list[RejectedAnswer]
 
 
-class Part(BaseModel):
+class PartAnswer(BaseModel):
     """A part, and what is predicted from it alone."""
 
     atoms: list[int]
@@ -131,7 +147,7 @@ class SizeAnswer(BaseModel):
     """The best parts of one size beside random ones."""
 
     atoms: int
-    parts: list[Part]
+    parts: list[PartAnswer]
     random: tuple[float, float, float] = Field(
         description="5 %, 50 % and 95 % of what is predicted from random parts of this size."
     )

@@ -5,7 +5,6 @@ from pathlib import Path
 from typing import Any
 
 from vgib.errors import InputError, unknown_name
-from vgib.model import ensemble
 from vgib.model import shipped as zoo
 from vgib.model.card import Card
 from vgib.model.recognizer import SubgraphRecognizer
@@ -33,9 +32,9 @@ class Shelf:
         if not places:
             raise InputError("there is no model to serve; name one with --model folder")
         self.places = places
-        self.members = {name: ensemble.members(place) for name, place in places.items()}
-        for name, (main, *_) in self.members.items():
-            if main.card_.features is None:
+        self.models = {name: SubgraphRecognizer.load(place) for name, place in places.items()}
+        for name, model in self.models.items():
+            if model.card_.features is None:
                 raise InputError(f"{name} was not trained on molecules; use it from Python")
 
     def names(self) -> list[str]:
@@ -49,19 +48,18 @@ class Shelf:
 
     def card(self, name: str) -> Card:
         """What a model says about itself."""
-        return self.get(name)[0].card_
+        return self.get(name).card_
 
-    def get(self, name: str) -> list[SubgraphRecognizer]:
-        """The members of a model, the main one first.
+    def get(self, name: str) -> SubgraphRecognizer:
+        """A model with its members.
 
         Raises:
             UnknownNameError: there is none of that name.
         """
-        if name not in self.members:
-            raise unknown_name("model", name, self.members)
-        return self.members[name]
+        if name not in self.models:
+            raise unknown_name("model", name, self.models)
+        return self.models[name]
 
     def recognize(self, name: str, options: Mapping[str, Any]) -> Recognize:
         """The unit of work of ``vgib recognize``, on one of these models."""
-        self.get(name)
-        return Recognize(self.places[name], **options)
+        return Recognize(self.get(name), **options)

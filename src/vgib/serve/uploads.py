@@ -11,10 +11,10 @@ import pyarrow as pa
 from vgib.data.records import Format
 from vgib.errors import InputError, VgibError
 from vgib.serve.limits import TooMuchError
-from vgib.serve.recognition import rows_of
 from vgib.stream.chunks import iter_chunks
 from vgib.stream.ledger import Ledger
 from vgib.stream.work import Recognize, Recognized
+from vgib.stream.writers import rows_of
 
 CHUNK = 256
 """Rows that are computed before the next line is sent: a second at most."""

@@ -3,13 +3,12 @@
 from dataclasses import dataclass
 from functools import lru_cache
 
-import torch
-from torch import Tensor
-
+from vgib.chem.batch import Readings
 from vgib.data.loading import load_graphs
-from vgib.data.packed import PackedGraphs
 from vgib.errors import InputError
 from vgib.explain.explainer import Explainer, explainers
+from vgib.explain.many import score
+from vgib.model.answer import Answer
 from vgib.model.recognizer import SubgraphRecognizer
 from vgib.stream.work import Recognize
 
@@ -30,7 +29,7 @@ class Explain(Recognize):
         seed: Of the method.
     """
 
-    ensemble: bool = False
+    single: bool = True
     method: str = "vgib"
     fit_on: str | None = None
     seed: int = 0
@@ -47,12 +46,11 @@ class Explain(Recognize):
                 f"{self.method!r} learns from graphs before it explains; name them with fit_on"
             )
 
-    def _asked(self, graphs: PackedGraphs) -> tuple[Tensor, Tensor]:
-        values, _ = super()._asked(graphs)
-        explainer = _fitted(self.models[0], self.method, self.fit_on, self.seed)
-        net = self.models[0].net_
-        parts = [explainer.scores(net, batch) for batch in graphs.batches(BATCH_SIZE)]
-        return values, torch.cat(parts).unsqueeze(0)
+    def _answer(self, readings: Readings) -> Answer:
+        answer = super()._answer(readings)
+        explainer = _fitted(self.recognizer, self.method, self.fit_on, self.seed)
+        scores = score(explainer, self.recognizer.net_, answer.graphs, batch_size=BATCH_SIZE)
+        return answer.with_scores(scores)
 
 
 @lru_cache(maxsize=8)

@@ -9,7 +9,7 @@ import pandas as pd
 
 from vgib.data.files import replacing
 from vgib.errors import InputError
-from vgib.model.recognition import Recognitions
+from vgib.model.results import Recognitions
 from vgib.page.html import gallery, page, paragraph, section, short, table
 
 PICTURES = 60

@@ -244,7 +244,7 @@ def _number(text: str | None) -> float | None:
 
 def _fragments(results: pa.Table) -> Iterator[Sequence[str]]:
     """The SMILES of the recognized parts of each molecule."""
-    for batch in results.select(["rationales"]).to_batches():
+    for batch in results.select(["subgraphs"]).to_batches():
         lists = batch.column(0)
         texts = lists.flatten().field("smiles").to_pylist()
         start = 0

@@ -4,7 +4,7 @@ import glob
 import shutil
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Literal
@@ -121,8 +121,9 @@ def recognize_source(
 
 def settings_of(work: Recognize) -> str:
     """All that decides what comes of a chunk: two models with equal weights are the same."""
-    settings = {key: value for key, value in asdict(work).items() if key != "model"}
-    weights = [model.card_.weights_sha256 for model in work.models]
+    settings = {field.name: getattr(work, field.name) for field in fields(work)}
+    del settings["model"]
+    weights = [member.card_.weights_sha256 for member in work.recognizer.members()]
     return repr((__version__, weights, sorted(settings.items())))
 
 

@@ -14,7 +14,7 @@ from vgib.errors import InputError
 
 LINE, ID, SMILES, PROBLEM = "line", "id", "smiles", "problem"
 
-RATIONALES = pa.list_(
+SUBGRAPHS = pa.list_(
     pa.struct(
         [
             pa.field("smiles", pa.string()),
@@ -28,14 +28,14 @@ RATIONALES = pa.list_(
 ABOUT = {
     LINE: "the line of the source on which the record starts, from 1",
     ID: "the name of the molecule in the source, where it has one",
-    SMILES: "the structure, with its atoms in the order of scores and rationales",
+    SMILES: "the structure, with its atoms in the order of scores and subgraphs",
     "note": "what was changed before use, such as a salt that was left out",
     "prediction": "the predicted value, class, or list of values",
     "probability": "of classes only: the chance that the model gives to the predicted class",
     "spread": "the standard deviation of the prediction over the members of an ensemble",
     "stability": "how far the members agree on the atoms, from 0 to 1; empty for a single model",
     "scores": "a number in [0, 1] for each atom",
-    "rationales": "the recognized parts, best first at each size: the fragment's SMILES with * "
+    "subgraphs": "the recognized parts, best first at each size: the fragment's SMILES with * "
     "where bonds were cut, its atoms in the parent from 0, their mean score, their share of all",
 }
 """What each column holds; the Parquet file carries these sentences along."""
@@ -65,7 +65,7 @@ def results_schema(task: str, outputs: int, carried: Iterable[pa.Field] = ()) ->
     several = task == "regression" and outputs > 1
     kinds |= {"spread": pa.list_(pa.float64()) if several else pa.float64()}
     kinds["stability"] = pa.float64()
-    kinds |= {"scores": pa.list_(pa.float32()), "rationales": RATIONALES}
+    kinds |= {"scores": pa.list_(pa.float32()), "subgraphs": SUBGRAPHS}
     fields = [pa.field(name, kind, metadata={"about": ABOUT[name]}) for name, kind in kinds.items()]
     others = list(carried)
     check_carried(field.name for field in others)

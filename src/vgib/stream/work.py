@@ -7,40 +7,29 @@ is the same wherever it was computed.
 import gc
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from functools import lru_cache, partial
+from functools import lru_cache
 from itertools import chain
 from pathlib import Path
-from typing import Any, NamedTuple, get_args
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
-import torch
-from torch import Tensor
 
 from vgib.chem.batch import Reading, Readings, read
 from vgib.chem.mol import MAX_ATOMS, Mixtures
 from vgib.data.molecules import packed
-from vgib.data.packed import PackedGraphs
 from vgib.data.records import MOLBLOCK
-from vgib.errors import InputError, VgibError, unknown_name
+from vgib.errors import InputError, VgibError
+from vgib.model.answer import Answer
 from vgib.model.card import Card
-from vgib.model.ensemble import members, outputs, stability
-from vgib.model.guided import AnyRule, choose
-from vgib.model.recognition import Rule, Subgraph, as_subgraphs
 from vgib.model.recognizer import SubgraphRecognizer
-from vgib.select.masks import sizes_of_ratio
-from vgib.stream.schema import ID, LINE, PROBLEM, RATIONALES, REJECTED, SMILES, results_schema
-from vgib.train.loop import predict
+from vgib.model.results import Subgraph
+from vgib.select.policy import ANY, Selection
+from vgib.stream.schema import ID, LINE, PROBLEM, REJECTED, SMILES, SUBGRAPHS, results_schema
 
 Array = npt.NDArray[Any]
-
-BATCH = 256
-"""Molecules that go through the network at once: few enough that their states stay in the cache."""
-
-STABILITY_SHARE = 0.5
-"""The share of the atoms at which members are compared when no share was asked for."""
 
 
 class Recognized(NamedTuple):
@@ -55,7 +44,7 @@ class Recognize:
     """Recognizes the molecules of a chunk, called with a table and giving two.
 
     >>> chunk = pa.table({"line": [1, 2], "smiles": ["CC(=O)Oc1ccccc1C(=O)O", "oops"]})
-    >>> results, rejected = Recognize("qed", keep_ratio=(0.5,))(chunk)
+    >>> results, rejected = Recognize("qed", Selection(0.5))(chunk)
     >>> results["line"].to_pylist(), rejected["line"].to_pylist()
     ([1], [2])
 
@@ -63,63 +52,49 @@ class Recognize:
     chunk.
 
     Args:
-        model: The name of a shipped model, or the folder of a saved one.
-        n: Rationales at each size; 0 for predictions and atom scores alone, which is fastest.
-        keep_ratio: Shares of the atoms to keep; by default what the model's card says, else the
-            part that scores one half.
-        rule: As for :meth:`vgib.model.recognizer.SubgraphRecognizer.subgraphs`; by default the
-            card's.
+        model: The name of a shipped model, the folder of a saved one, or a model that is loaded
+            already.
+        selection: How subgraphs are chosen; what it leaves open is as the model's card says.
+        scores_only: Whether no subgraphs are chosen, which is fastest.
         mixtures: Whether the largest component of a salt is used, or salts are refused.
         max_atoms: Molecules with more heavy atoms are refused.
-        ensemble: Whether the model's further members (other seeds) are asked too: prediction and
-            scores are then their means, with spread and stability.
+        single: Whether the main member of the model is asked alone: faster, but without spread and
+            stability.
         device: Where to compute.
     """
 
-    model: str | Path
-    n: int = 1
-    keep_ratio: tuple[float, ...] | None = None
-    rule: AnyRule | None = None
+    model: str | Path | SubgraphRecognizer
+    selection: Selection = ANY
+    scores_only: bool = False
     mixtures: Mixtures = "largest"
     max_atoms: int = MAX_ATOMS
-    ensemble: bool = True
+    single: bool = False
     device: str = "cpu"
 
     @property
-    def models(self) -> tuple[SubgraphRecognizer, ...]:
-        """The model, and its further members.
+    def recognizer(self) -> SubgraphRecognizer:
+        """The model with its members.
 
         Raises:
             InputError: it is none for molecules.
         """
-        return _load(self.model, self.ensemble, self.device)
+        if isinstance(self.model, SubgraphRecognizer):
+            return self.model
+        return _load(self.model, self.single, self.device)
 
     @property
     def card(self) -> Card:
         """What the model says about itself."""
-        return self.models[0].card_
-
-    @property
-    def selection(self) -> tuple[tuple[float, ...] | None, AnyRule | None]:
-        """The shares and the rule: those asked for, else the model's own."""
-        shares, rule = self.card.selection(self.keep_ratio or None, self.rule)
-        return (shares,) if isinstance(shares, float) else shares, rule
+        return self.recognizer.card_
 
     def check(self) -> None:
         """Refuses at once what the first chunk would stumble over, and loads the model.
 
         Raises:
-            InputError: a share is none, or the model is none for molecules.
-            UnknownNameError: there is no such model or rule.
+            InputError: the model is none for molecules.
+            UnknownNameError: there is no such model.
         """
-        for ratio in self.keep_ratio or ():
-            sizes_of_ratio([0, 1], ratio)
-        rules = (*get_args(Rule), "guided")
-        if self.rule is not None and self.rule not in rules:
-            raise unknown_name("selection rule", self.rule, rules)
-        if self.n < 0:
-            raise InputError(f"n is {self.n}; expected a number of parts, or 0 for scores alone")
-        assert self.models
+        assert self.recognizer
 
     def __call__(self, chunk: pa.Table) -> Recognized:
         """Recognizes what can be read, and says of the rest why it cannot.
@@ -168,87 +143,54 @@ class Recognize:
         schema = self.schema(carried)
         if not len(kept):
             return schema.empty_table()
-        graphs = packed(readings, str(self.card.features))
-        values, scores = self._asked(graphs)
+        answer = self._answer(readings)
+        selection = self.selection.or_else(self.card.selection)
+        # Chosen first, by all members at once: their own choices then find most parts predicted.
+        found = [[] for _ in readings.smiles] if self.scores_only else answer.choose(selection)
         notes = dict(readings.notes)
         columns: dict[str, Any] = {
             LINE: kept[LINE],
             ID: _optional(kept, ID),
             SMILES: readings.smiles,
             "note": [notes.get(position) for position in readings.kept],
-            **self._predictions(values),
-            "stability": self._stability(graphs, scores),
-            "scores": _lists(graphs.node_ptr.numpy(), scores.mean(0).numpy(), pa.float32()),
-            "rationales": _rationales(self._subgraphs(graphs, scores, readings)),
+            **_predictions(answer),
+            "stability": _stability(answer, selection),
+            "scores": _lists(answer.graphs.node_ptr.numpy(), answer.node_scores, pa.float32()),
+            "subgraphs": _subgraphs(found),
             **{field.name: kept[field.name] for field in carried},
         }
         return pa.table(columns, schema=schema)
 
-    def _asked(self, graphs: PackedGraphs) -> tuple[Tensor, Tensor]:
-        """What each member says: outputs ``[members, graphs, outputs]``, scores of the nodes."""
-        each = [
-            predict(m.network_, graphs, batch_size=BATCH, device=self.device) for m in self.models
-        ]
-        values = torch.stack([value for value, _ in each]).double()
-        return values, torch.stack([score for _, score in each])
+    def _answer(self, readings: Readings) -> Answer:
+        """What the model says of the molecules that were read."""
+        graphs = packed(readings, str(self.card.features))
+        return self.recognizer.answer(graphs, mols=readings.mols)
 
-    def _predictions(self, values: Tensor) -> dict[str, Any]:
-        """Means over the members and their standard deviations."""
-        if self.card.task == "classification":
-            chances = values.softmax(2)
-            chosen = chances.mean(0).argmax(1)
-            own = chances[:, torch.arange(len(chosen)), chosen]
-            return {
-                "prediction": np.asarray(self.card.classes)[chosen.numpy()],
-                "probability": own.mean(0).numpy(),
-                "spread": self._spread(own),
-            }
-        if self.card.outputs == 1:
-            values = values[:, :, 0]
-        return {"prediction": list(values.mean(0).numpy()), "spread": self._spread(values)}
 
-    def _spread(self, values: Tensor) -> list[Any]:
-        if len(values) == 1:
-            return [None] * values.shape[1]
-        return list(values.std(0, correction=0).numpy())
+def _predictions(answer: Answer) -> dict[str, Any]:
+    """The columns of what is predicted; the spread is empty for one member."""
+    columns: dict[str, Any] = {"prediction": list(answer.predictions)}
+    if answer.probability is not None:
+        columns["probability"] = answer.probability
+    spread = [None] * len(answer.graphs)
+    return columns | {"spread": spread if answer.members == 1 else list(answer.prediction_spread)}
 
-    def _stability(self, graphs: PackedGraphs, scores: Tensor) -> Any:
-        """How far the members' own choices agree, at the first of the wanted shares."""
-        if len(scores) == 1:
-            return pa.nulls(len(graphs), pa.float64())
-        shares, rule = self.selection
-        share = shares[0] if shares else STABILITY_SHARE
-        return stability(self.models, graphs, keep_ratio=share, rule=rule, scores=scores)
 
-    def _subgraphs(
-        self, graphs: PackedGraphs, scores: Tensor, readings: Readings
-    ) -> list[list[Subgraph]]:
-        if self.n == 0:
-            return [[] for _ in readings.smiles]
-        shares, rule = self.selection
-        found = choose(
-            graphs,
-            partial(outputs, self.models),
-            self.n,
-            keep_ratio=shares,
-            rule=rule,
-            classes=self.card.task == "classification",
-            scores=scores.mean(0).numpy(),
-        )
-        return as_subgraphs(graphs, found, readings.mols)
+def _stability(answer: Answer, selection: Selection) -> Any:
+    """How far the members' own choices agree; empty for one member."""
+    if answer.members == 1:
+        return pa.nulls(len(answer.graphs), pa.float64())
+    return answer.agreement(selection)
 
 
 @lru_cache(maxsize=8)
-def _load(model: str | Path, ensemble: bool, device: str) -> tuple[SubgraphRecognizer, ...]:
+def _load(model: str | Path, single: bool, device: str) -> SubgraphRecognizer:
     """Once in each process, also where every job comes with a fresh copy of the settings."""
-    if ensemble:
-        found = members(model, device=device)
-    else:
-        found = [SubgraphRecognizer.load(model, device=device)]
-    if found[0].card_.features is None:
+    found = SubgraphRecognizer.load(model, single=single, device=device)
+    if found.card_.features is None:
         raise InputError(f"{model} was not trained on molecules; use it from Python")
     gc.freeze()  # what is loaded by now stays: looking for garbage in it costs a tenth
-    return tuple(found)
+    return found
 
 
 def _sound(chunk: pa.Table) -> pa.Table:
@@ -298,7 +240,7 @@ def _offsets(parts: Iterable[Sequence[Any]]) -> Array:
     return np.cumsum([0, *map(len, parts)])
 
 
-def _rationales(found: list[list[Subgraph]]) -> pa.ListArray:
+def _subgraphs(found: list[list[Subgraph]]) -> pa.ListArray:
     flat = list(chain.from_iterable(found))
     atoms = [subgraph.nodes for subgraph in flat]
     columns = [
@@ -307,6 +249,6 @@ def _rationales(found: list[list[Subgraph]]) -> pa.ListArray:
         pa.array([subgraph.score for subgraph in flat], pa.float64()),
         pa.array([subgraph.keep_ratio for subgraph in flat], pa.float64()),
     ]
-    structs = pa.StructArray.from_arrays(columns, fields=list(RATIONALES.value_type))
+    structs = pa.StructArray.from_arrays(columns, fields=list(SUBGRAPHS.value_type))
     offsets = pa.array(_offsets(found), pa.int32())
-    return pa.ListArray.from_arrays(offsets, structs, type=RATIONALES)
+    return pa.ListArray.from_arrays(offsets, structs, type=SUBGRAPHS)

@@ -17,13 +17,11 @@ from vgib.chem.draw import draw
 from vgib.chem.sdf import SdWriter
 from vgib.data.files import ensure_writable, replacing
 from vgib.errors import InputError, unknown_name
+from vgib.model.results import DECIMALS, DIGITS, rounded
 from vgib.stream.work import Recognized
 
 Write = Callable[[pa.Table], None]
 """Takes tables of results, one after the other."""
-
-DECIMALS = 4
-"""Of scores and shares in text."""
 
 SUFFIXES = (".csv", ".jsonl", ".parquet", ".sdf", ".html")
 
@@ -100,24 +98,24 @@ def _sdf(path: Path, schema: pa.Schema) -> Iterator[Write]:
 
 def _properties(row: dict[str, Any]) -> dict[str, Any]:
     """What an SD record tells of the whole molecule: one value for each tag."""
-    plain = {key: value for key, value in row.items() if key not in ("id", "scores", "rationales")}
-    for rank, part in enumerate(row["rationales"], 1):
-        plain[f"rationale_{rank}"] = part["smiles"]
-        plain[f"rationale_{rank}_atoms"] = " ".join(map(str, part["atoms"]))
-        plain[f"rationale_{rank}_score"] = round(part["score"], DECIMALS)
-        plain[f"rationale_{rank}_keep_ratio"] = round(part["keep_ratio"], DECIMALS)
+    plain = {key: value for key, value in row.items() if key not in ("id", "scores", "subgraphs")}
+    for rank, part in enumerate(row["subgraphs"], 1):
+        plain[f"subgraph_{rank}"] = part["smiles"]
+        plain[f"subgraph_{rank}_atoms"] = " ".join(map(str, part["atoms"]))
+        plain[f"subgraph_{rank}_score"] = round(part["score"], DECIMALS)
+        plain[f"subgraph_{rank}_keep_ratio"] = round(part["keep_ratio"], DECIMALS)
     return {key: value for key, value in plain.items() if value is not None}
 
 
 def csv_of(results: pa.Table, with_header: bool = True) -> str:
-    """A row for each rationale: what is known of the molecule, then rank and part.
+    """A row for each subgraph: what is known of the molecule, then rank and part.
 
-    Molecules without rationales have one row. Lists are written with blanks between their items.
+    Molecules without subgraphs have one row. Lists are written with blanks between their items.
     """
     if not len(results):
         return ""  # the header comes with the first row
     table = results.combine_chunks()
-    lists = table["rationales"].combine_chunks()
+    lists = table["subgraphs"].combine_chunks()
     parts = lists.flatten()
     if len(parts):
         parents = pc.list_parent_indices(lists)
@@ -129,15 +127,15 @@ def csv_of(results: pa.Table, with_header: bool = True) -> str:
             "rank": rank,
             "subgraph": parts.field("smiles"),
             "atoms": _joined(parts.field("atoms")),
-            "score": parts.field("score"),
-            "keep_ratio": parts.field("keep_ratio"),
+            "score": pc.round(parts.field("score"), DECIMALS),
+            "keep_ratio": pc.round(parts.field("keep_ratio"), DECIMALS),
         }
     else:
         told = {name: pa.nulls(len(table)) for name in ("rank", "subgraph", "atoms")}
         told |= {name: pa.nulls(len(table)) for name in ("score", "keep_ratio")}
     columns: dict[str, Any] = {}
     for name in table.column_names:
-        if name == "rationales":
+        if name == "subgraphs":
             columns |= told
         else:
             cells = table[name].combine_chunks()
@@ -146,7 +144,7 @@ def csv_of(results: pa.Table, with_header: bool = True) -> str:
 
 
 def _csv(table: pa.Table, with_header: bool) -> str:
-    """Cells in quotes only where they need them; floats with five digits."""
+    """Cells in quotes only where they need them; numbers as everywhere."""
     file = io.StringIO()
     writer = csv.writer(file, lineterminator="\n")
     if with_header:
@@ -158,7 +156,7 @@ def _csv(table: pa.Table, with_header: bool) -> str:
 def _cells(column: pa.ChunkedArray) -> list[Any]:
     cells: list[Any] = column.to_pylist()
     if pa.types.is_floating(column.type):
-        return ["" if value is None else f"{value:.5g}" for value in cells]
+        return ["" if value is None else f"{value:.{DIGITS}g}" for value in cells]
     return cells
 
 
@@ -173,19 +171,13 @@ def _joined(lists: pa.ListArray) -> pa.Array:
 
 
 def json_of(results: pa.Table, is_first: bool = True) -> str:
-    """One object a line, scores with four decimals."""
+    """One object a line."""
     return "".join(json.dumps(row) + "\n" for row in rows_of(results))
 
 
 def rows_of(results: pa.Table) -> list[dict[str, Any]]:
-    """Recognized molecules as plain values, scores with four decimals."""
-    rows: list[dict[str, Any]] = results.to_pylist()
-    for row in rows:
-        row["scores"] = [round(score, DECIMALS) for score in row["scores"]]
-        for part in row["rationales"]:
-            part["score"] = round(part["score"], DECIMALS)
-            part["keep_ratio"] = round(part["keep_ratio"], DECIMALS)
-    return rows
+    """Recognized molecules as plain values: what the files, the page and the service show."""
+    return [rounded(row) for row in results.to_pylist()]
 
 
 @contextmanager
@@ -206,7 +198,7 @@ def rejected_output(path: Path) -> Iterator[Callable[[Recognized], None]]:
 
 
 def picture_writer(folder: Path, format: str) -> Write:
-    """Writes a picture of each molecule with its first rationale, named by its line.
+    """Writes a picture of each molecule with its first subgraph, named by its line.
 
     Raises:
         UnknownNameError: a format that is neither SVG nor PNG.
@@ -216,8 +208,8 @@ def picture_writer(folder: Path, format: str) -> Write:
     ensure_writable(folder)
 
     def write(results: pa.Table) -> None:
-        for row in results.select(["line", "smiles", "scores", "rationales"]).to_pylist():
-            chosen = row["rationales"][0]["atoms"] if row["rationales"] else None
+        for row in results.select(["line", "smiles", "scores", "subgraphs"]).to_pylist():
+            chosen = row["subgraphs"][0]["atoms"] if row["subgraphs"] else None
             drawn = draw(row["smiles"], row["scores"], chosen, format=format)  # type: ignore[call-overload]
             with replacing(folder / f"{row['line']:06d}.{format}") as temporary:
                 temporary.write_bytes(drawn if isinstance(drawn, bytes) else drawn.encode())

@@ -1,6 +1,6 @@
 """The one training loop: read it top to bottom."""
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from math import isfinite
 from pathlib import Path
@@ -155,7 +155,6 @@ def validation_loss(net: SubgraphNet, batches: Iterable[Batch]) -> float:
     return total / graphs
 
 
-@torch.no_grad()
 def predict(
     net: SubgraphNet,
     graphs: PackedGraphs,
@@ -164,14 +163,30 @@ def predict(
     device: torch.device | str = "cpu",
 ) -> tuple[Tensor, Tensor]:
     """Outputs ``[num_graphs, outputs]`` in the target's units, and node scores ``[num_nodes]``."""
-    net.to(device).eval()
-    outputs, scores = [], []
+    outputs, scores = predict_all([net], graphs, batch_size=batch_size, device=device)
+    return outputs[0], scores[0]
+
+
+@torch.no_grad()
+def predict_all(
+    nets: Sequence[SubgraphNet],
+    graphs: PackedGraphs,
+    *,
+    batch_size: int = 1024,
+    device: torch.device | str = "cpu",
+) -> tuple[Tensor, Tensor]:
+    """What several networks say: outputs and node scores as of :func:`predict`, network first."""
+    for net in nets:
+        net.to(device).eval()
+    outputs: list[list[Tensor]] = [[] for _ in nets]
+    scores: list[list[Tensor]] = [[] for _ in nets]
     with threads(1):
         for batch in graphs.batches(batch_size, device=device):
-            output, score = net.predict(batch.x, batch.adj, batch.graphs)
-            outputs.append(net.rescale(output).cpu())
-            scores.append(score.cpu())
-    return torch.cat(outputs), torch.cat(scores)
+            for number, net in enumerate(nets):
+                output, score = net.predict(batch.x, batch.adj, batch.graphs)
+                outputs[number].append(net.rescale(output).cpu())
+                scores[number].append(score.cpu())
+    return torch.stack([torch.cat(o) for o in outputs]), torch.stack([torch.cat(s) for s in scores])
 
 
 @contextmanager

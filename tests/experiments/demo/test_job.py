@@ -20,7 +20,7 @@ from vgib.errors import UnwritableError
 from vgib.experiments.demo import job as demo
 from vgib.experiments.demo.job import Demo, divergences, run_demo, with_fragments
 from vgib.model import shipped as zoo
-from vgib.model.recognition import Recognition, Subgraph
+from vgib.model.results import Recognition, Subgraph
 
 VOID = {"meta", "br"}
 

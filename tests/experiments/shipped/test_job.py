@@ -8,7 +8,7 @@ from vgib.data import catalog
 from vgib.errors import UnknownNameError
 from vgib.experiments.shipped.job import KINDS, Places, as_molecule, toxicophore, train_models
 from vgib.model.card import Card
-from vgib.model.ensemble import members
+from vgib.model.recognizer import SubgraphRecognizer
 
 TOY = {"hidden": 4, "depth": 1, "head_hidden": 4, "epochs": 1}
 
@@ -25,7 +25,7 @@ def test_a_model_is_trained_once(mirror: Path, tmp_path: Path) -> None:
     card = Card.read(folder)
     assert card.data["sources"] == ["adme/pharmabench_rat"] and card.data["molecules"] == 40
     assert card.license.startswith("CC0")
-    assert len(members(folder)) == 3
+    assert len(SubgraphRecognizer.load(folder).members()) == 3
 
 
 def test_a_run_that_was_stopped_goes_on(mirror: Path, tmp_path: Path) -> None:

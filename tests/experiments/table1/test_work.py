@@ -12,7 +12,7 @@ from vgib.experiments.table1.job import InterpretationJob
 from vgib.experiments.table1.molecules import DividedMolecules
 from vgib.experiments.table1.work import averaged, counted, nodes_of, run_on, thousandths
 from vgib.oracles.registry import get
-from vgib.select import masks as select
+from vgib.select.random import random_connected
 
 METHODS = recipe("table1").grid["method"]
 
@@ -80,7 +80,7 @@ def test_several_draws_are_averaged_over_what_is_known(drugs: DividedMolecules) 
     assert graphs.ids is not None
     atlas = atlas_of(get("qed"), graphs.ids)
     rng = np.random.default_rng(0)
-    masks = [select.random_connected(graphs, 5, rng) for _ in range(2)]
+    masks = [random_connected(graphs, 5, rng) for _ in range(2)]
     single = [atlas.judge(nodes_of(mask, graphs)).divergence for mask in masks]
     assert averaged(atlas, graphs, masks).divergence == pytest.approx(np.mean(single, axis=0))
     assert counted(masks[0], graphs).tolist() == [5] * 8

@@ -26,12 +26,13 @@ from vgib.data.molecules import from_smiles, load_drugs
 from vgib.data.packed import PackedGraphs
 from vgib.data.splits import random_split
 from vgib.data.synthetic import generate_ba2motifs
-from vgib.model.recognition import Recognition
 from vgib.model.recognizer import SubgraphRecognizer
+from vgib.model.results import Recognition
 from vgib.model.shipped import cards
 from vgib.page.graphs import draw_graph
 from vgib.page.html import figure, gallery, list_of, page, paragraph, section, table
-from vgib.select import masks as select
+from vgib.select.policy import Selection
+from vgib.select.random import random_ring_intact
 from vgib.stream.run import Writing, recognize_source
 from vgib.stream.work import Recognize
 
@@ -145,7 +146,7 @@ def recognize_drugs(bar: Bar, say: Say, seed: int) -> tuple[dict[str, Any], str]
     smiles = held_out["smiles"].tolist()
     test = from_smiles(smiles, qed(smiles)).graphs
     found = model.evaluate(test, seed=seed)
-    recognitions = model.recognize(test, keep_ratio=KEEP_RATIO, rule="guided")
+    recognitions = model.recognize(test, keep_ratio=KEEP_RATIO, by="prediction")
     found |= divergences(test, recognitions, seed)
     ours, control = found["divergence"], found["control_random_divergence"]
     say(f"Drugs, {len(test)} held out by name (trained on {len(split.train)} and their fragments):")
@@ -196,7 +197,7 @@ def ask_shipped_models(out: Path, say: Say) -> tuple[tuple[Path, ...], str]:
     for name, card in cards().items():
         page_file = out / "recognized" / f"{name}.html"
         with as_file(files("vgib.data") / "drugs.csv") as source:
-            work = Recognize(name, n=SHIPPED_PARTS, keep_ratio=(SHIPPED_SHARE,))
+            work = Recognize(name, Selection(SHIPPED_SHARE, n=SHIPPED_PARTS))
             tally = recognize_source(source, work, Writing((page_file,)))
         say(f"  {card.summary:52s} {tally.recognized} drugs, {page_file}")
         pages.append(page_file)
@@ -219,7 +220,7 @@ def with_fragments(drugs: pd.DataFrame, *, seed: int) -> PackedGraphs:
     for _ in range(FRAGMENTS_EACH):
         shares = rng.uniform(0.25, 0.9, len(whole))
         sizes = np.maximum(1, (shares * whole.sizes.numpy()).astype(np.int64))
-        mask = select.random_ring_intact(whole, blocks, sizes, rng)
+        mask = random_ring_intact(whole, blocks, sizes, rng)
         for name, part in zip(whole.ids or (), _split(mask, whole), strict=True):
             piece = fragment(name, np.flatnonzero(part))
             if piece.valid:
@@ -240,7 +241,7 @@ def divergences(
     blocks = blocks_of(graphs, graphs.edge_attr)
     draws = []
     for _ in range(20):
-        masks = _split(select.random_ring_intact(graphs, blocks, sizes, rng), graphs)
+        masks = _split(random_ring_intact(graphs, blocks, sizes, rng), graphs)
         pieces = [
             fragment(name, np.flatnonzero(mask)).capped_smiles
             for name, mask in zip(names, masks, strict=True)

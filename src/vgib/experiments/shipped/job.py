@@ -2,7 +2,6 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -21,14 +20,13 @@ from vgib.errors import unknown_name
 from vgib.experiments.table1.atlas import atlas_of
 from vgib.experiments.table1.gap import at_share
 from vgib.metrics import Estimate, r_squared, roc_auc
-from vgib.model import ensemble
 from vgib.model.augment import Label, with_fragments
 from vgib.model.card import CARD_FILE, Card
-from vgib.model.ensemble import MEMBERS as MEMBERS_FOLDER
-from vgib.model.guided import guided_rationales
+from vgib.model.recognizer import MEMBERS as MEMBERS_FOLDER
 from vgib.model.recognizer import SubgraphRecognizer
 from vgib.oracles import registry
 from vgib.oracles.training import PLAUSIBLE, SPECIES
+from vgib.select.policy import Selection
 
 Say = Callable[[str], None]
 
@@ -294,7 +292,7 @@ def _train(
     for seed in range(MEMBERS):
         place = folder if seed == 0 else folder / MEMBERS_FOLDER / str(seed)
         if (place / CARD_FILE).is_file():
-            models.append(SubgraphRecognizer.load(place))
+            models.append(SubgraphRecognizer.load(place, single=True))
             continue
         say(f"{folder.name}: member {seed + 1} of {MEMBERS}")
         models.append(_member(kind, data, seed, most or kind.most, settings))
@@ -314,7 +312,7 @@ def _member(
     model.fit(_completed(graphs, data.oracle, fragments, seed), val=data.graphs[data.split.val])
     model.card_.unit, model.card_.headline = kind.unit, kind.headline
     # The gates keep nearly everything, and a predictor that has seen fragments chooses better.
-    model.card_.keep_ratio, model.card_.rule = 0.5, "guided" if fragments else None
+    model.card_.keep_ratio, model.card_.by = 0.5, "prediction" if fragments else None
     licenses = dict.fromkeys(entry(source).license for source in data.sources)
     model.card_.license = "; ".join(licenses)
     model.card_.data |= {
@@ -361,8 +359,10 @@ def _judged(
 def _of_all(models: list[SubgraphRecognizer], test: PackedGraphs) -> Estimate:
     """The headline of the members' mean."""
     assert test.y is not None
-    mean = ensemble.predict(models, test).mean
-    return r_squared(mean, test.y.numpy()) if mean.ndim == 1 else roc_auc(mean, test.y.numpy())
+    answer = SubgraphRecognizer.together(models).answer(test)
+    if answer.classes is None:
+        return r_squared(answer.predictions, test.y.numpy())
+    return roc_auc(answer.mean, test.y.numpy())
 
 
 def _explained(model: SubgraphRecognizer, test: PackedGraphs) -> dict[str, Any]:
@@ -376,15 +376,13 @@ def _explained(model: SubgraphRecognizer, test: PackedGraphs) -> dict[str, Any]:
 
 
 def _gaps(models: list[SubgraphRecognizer], test: PackedGraphs, data: Labeled) -> dict[str, Any]:
-    """What the guided choice at half size closes, by the main model and by all members."""
+    """What the predictor's choice at half size closes, by the main model and by all members."""
     assert test.ids is not None and data.oracle is not None
     atlas = atlas_of(registry.get(data.oracle), test.ids)
-    is_class = models[0].card_.task == "classification"
     found: dict[str, Any] = {}
-    for title, some in (("half", models[:1]), ("half_all_members", models)):
-        ranked = guided_rationales(
-            test, partial(ensemble.outputs, some), keep_ratio=0.5, classes=is_class
-        )
-        gap = at_share(atlas, [parts[0].nodes for parts in ranked], 0.5)
+    answer = SubgraphRecognizer.together(models).answer(test)
+    for title, some in (("half", answer.member(0)), ("half_all_members", answer)):
+        ranked = some.chosen(Selection(0.5, by="prediction"))
+        gap = at_share(atlas, [nodes for nodes, *_ in ranked], 0.5)
         found |= {f"{name}_{title}": value for name, value in gap.told().items()}
     return found

@@ -62,7 +62,7 @@ def at_share(atlas: Atlas, chosen: Sequence[Nodes], keep: float) -> Gap:
     """The parts chosen at a share of the atoms, among all ring-intact parts of about that size.
 
     About: within one atom of the reachable size that is nearest to the wanted one, which is where
-    :func:`vgib.model.guided.guided_subgraphs` searches.
+    :meth:`vgib.model.answer.Answer.chosen` searches by prediction.
     """
     atoms = np.array([mol.GetNumAtoms() for mol in atlas.mols])
     wanted = sizes_of_ratio(np.concatenate([[0], np.cumsum(atoms)]), keep)

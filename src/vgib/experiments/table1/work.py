@@ -30,6 +30,7 @@ from vgib.experiments.table1.molecules import (
 from vgib.model.recognizer import SubgraphRecognizer
 from vgib.oracles.contract import Oracle
 from vgib.select import masks as select
+from vgib.select.random import random_atoms, random_connected
 
 DRAWS = 3
 """Random draws for each molecule of the controls that cut rings, which cannot be listed."""
@@ -82,12 +83,8 @@ def by_the_papers_rule(
     repaired = select.largest_connected(selected, graphs, scores)
     before, after = (counted(mask, graphs) for mask in (selected, repaired))
     rng = np.random.default_rng(job.seed)
-    atoms = averaged(
-        atlas, graphs, [select.random_atoms(graphs, before, rng) for _ in range(DRAWS)]
-    )
-    grown = averaged(
-        atlas, graphs, [select.random_connected(graphs, after, rng) for _ in range(DRAWS)]
-    )
+    atoms = averaged(atlas, graphs, [random_atoms(graphs, before, rng) for _ in range(DRAWS)])
+    grown = averaged(atlas, graphs, [random_connected(graphs, after, rng) for _ in range(DRAWS)])
     found = Found.of(atlas, nodes_of(repaired, graphs))
     return {
         **found.with_each(),
@@ -187,7 +184,7 @@ def grown_at_random(
     found = []
     for keep in keeps:
         sizes = select.sizes_of_ratio(graphs.node_ptr, keep)
-        drawn = [select.random_connected(graphs, sizes, rng) for _ in range(DRAWS)]
+        drawn = [random_connected(graphs, sizes, rng) for _ in range(DRAWS)]
         judged = averaged(atlas, graphs, drawn)
         found.append({"divergence": mean(judged.divergence), "kept_share": mean(judged.kept)})
     return found

@@ -54,7 +54,7 @@ async function recognize(view = {}) {
   document.body.setAttribute("aria-busy", "true");
   announce("Recognizing");
   try {
-    const asked = { molecule: smiles, model: $("model").value, rule: $("rule").value };
+    const asked = { molecule: smiles, model: $("model").value, ...chosenBy() };
     state.found = await api.post("/inspect", asked, asking.signal);
   } catch (error) {
     if (error.name === "AbortError") return;
@@ -135,7 +135,7 @@ async function compare() {
   for (const method of missing) {
     let answer;
     try {
-      const asked = { molecule: found.smiles, model: found.model, rule: $("rule").value, method, n: 1 };
+      const asked = { molecule: found.smiles, model: found.model, ...chosenBy(), method, n: 1 };
       answer = await api.post("/explain", asked);
     } catch (error) {
       answer = error;
@@ -298,6 +298,11 @@ function remember() {
   remembering = setTimeout(rememberNow, 150);
 }
 
+function chosenBy() {
+  const rule = $("rule").value;
+  return rule === "predicted" ? { by: "prediction" } : { rule };
+}
+
 function rememberNow() {
   clearTimeout(remembering);
   if (isTableWanted()) return; // the address is on its way elsewhere
@@ -328,7 +333,8 @@ async function restore() {
   $("to-table").toggleAttribute("aria-current", isTable);
   if (isTable || (state.found && !view.get("smiles"))) return;
   if (state.models.some((one) => one.name === view.get("model"))) $("model").value = view.get("model");
-  if ([...$("rule").options].some((one) => one.value === view.get("rule"))) $("rule").value = view.get("rule");
+  const rule = view.get("rule") === "guided" ? "predicted" : view.get("rule"); // as addresses of old say
+  if ([...$("rule").options].some((one) => one.value === rule)) $("rule").value = rule;
   describeModel();
   $("smiles").value = view.get("smiles") ?? EXAMPLE;
   const whole = (name) => (/^\d+$/.test(view.get(name) ?? "") ? Number(view.get(name)) : undefined);

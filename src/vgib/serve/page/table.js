@@ -9,7 +9,7 @@ const FORMATS = { csv: "csv", tsv: "tsv", tab: "tsv", smi: "smi", smiles: "smi",
 
 const state = { property: "prediction", rows: [], rejected: [], ledger: [], shown: [], page: 0, asking: null, pictures: new Map() };
 
-const fragment = (row) => row.rationales[0] ?? { smiles: "", atoms: [], score: null, keep_ratio: null };
+const fragment = (row) => row.subgraphs[0] ?? { smiles: "", atoms: [], score: null, keep_ratio: null };
 const KEYS = {
   line: (row) => row.line,
   value: (row) => row.probability ?? row.prediction,

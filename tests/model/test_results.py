@@ -10,21 +10,13 @@ from rdkit import Chem
 from torch_geometric.data import Data
 
 from vgib.chem.fragment import fragment
-from vgib.data.molecules import from_smiles, load_drugs
+from vgib.data.molecules import atom_features, from_smiles, load_drugs
 from vgib.data.packed import PackedGraphs
 from vgib.data.synthetic import generate_ba2motifs
 from vgib.errors import InputError, UnknownNameError
-from vgib.model.recognition import (
-    MOST_SHOWN,
-    Recognition,
-    Recognitions,
-    Rule,
-    Subgraph,
-    atom_features,
-    find_subgraphs,
-    recognitions,
-    wanted_sizes,
-)
+from vgib.model.answer import find_subgraphs
+from vgib.model.results import MOST_SHOWN, Recognition, Recognitions, Subgraph, recognitions
+from vgib.select.policy import Rule, Selection
 
 SMILES = load_drugs()["smiles"].tolist()[:20]
 MOLECULES: PackedGraphs = from_smiles(SMILES).graphs
@@ -90,7 +82,7 @@ def test_rings_and_multiple_bonds_stay_whole_in_molecules() -> None:
 
 def test_without_a_share_as_many_nodes_are_kept_as_score_one_half() -> None:
     graphs, scores = path(0.6, 0.2, 0.5, 0.1, 0.49)
-    assert wanted_sizes(graphs, scores, None)[0].tolist() == [2]
+    assert Selection(rule="nodes").sizes(scores, graphs)[0].tolist() == [2]
     ((found,),) = find_subgraphs(graphs, scores, rule="nodes")
     assert found.nodes == (0, 2)
     low, below = path(0.1, 0.3, 0.2)
@@ -121,7 +113,7 @@ def test_ring_intact_is_the_default_for_molecules_and_connected_for_others() -> 
     scores = random_scores(MOLECULES)
     for graphs, rule in ((MOLECULES, "ring_intact"), (MOTIFS, "connected")):
         scores = random_scores(graphs)
-        expected = find_subgraphs(graphs, scores, keep_ratio=0.4, rule=rule)  # type: ignore[arg-type]
+        expected = find_subgraphs(graphs, scores, keep_ratio=0.4, rule=rule)
         assert find_subgraphs(graphs, scores, keep_ratio=0.4) == expected
     parent = [Chem.MolFromSmiles(smiles) for smiles in MOLECULES.ids]
     for mol, (found, *_) in zip(
@@ -183,7 +175,7 @@ def test_a_molecule_of_one_atom_is_its_own_subgraph() -> None:
 
 def test_an_unknown_rule_is_answered_with_the_nearest() -> None:
     with pytest.raises(UnknownNameError, match="did you mean 'ring_intact'"):
-        find_subgraphs(MOLECULES, random_scores(MOLECULES), rule="ring-intact")  # type: ignore[arg-type]
+        find_subgraphs(MOLECULES, random_scores(MOLECULES), rule="ring-intact")
 
 
 def test_only_molecules_have_rings_to_keep_whole() -> None:
@@ -222,7 +214,7 @@ def test_a_recognition_becomes_plain_json() -> None:
     subgraph = Subgraph((0, 1), 0.123456, 0.5, "*CC")
     record = Recognition("CCO", 0.25, (0.123456, 0.5, 0.9), (subgraph,)).to_json()
     assert record == json.loads(json.dumps(record)) | {
-        "subgraphs": [{"nodes": (0, 1), "score": 0.123456, "keep_ratio": 0.5, "smiles": "*CC"}]
+        "subgraphs": [{"nodes": (0, 1), "score": 0.1235, "keep_ratio": 0.5, "smiles": "*CC"}]
     }
     assert record["scores"] == [0.1235, 0.5, 0.9]
 

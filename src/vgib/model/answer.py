@@ -1,0 +1,405 @@
+"""``Answer``: what a model says of some graphs, computed once and read by everyone.
+
+A model is one network or several *members*, the same network trained from other seeds. Predictions,
+their spread, node scores, the subgraphs that follow from them and how far the members agree on
+these are all read from here; nobody else averages, compares or predicts a second time.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+import torch
+from torch import Tensor
+
+from vgib.chem.blocks import blocks_of
+from vgib.chem.mol import Mol
+from vgib.data.molecules import atom_features, capped_parts
+from vgib.data.packed import PackedGraphs
+from vgib.errors import InputError
+from vgib.metrics import agreement
+from vgib.model.fragments import fragments_of
+from vgib.model.results import Recognitions, Subgraph, recognitions
+from vgib.select.blocktree import Mask
+from vgib.select.candidates import MOST_CANDIDATES, Candidates
+from vgib.select.masks import as_numpy, mask_of
+from vgib.select.policy import SLACK, Nodes, Selection
+
+Array = npt.NDArray[Any]
+
+
+Ask: TypeAlias = Callable[[PackedGraphs, Sequence[int]], Tensor]
+"""Predicts: gives ``[members, graphs, outputs]`` for the members with these numbers."""
+
+
+@dataclass(frozen=True, eq=False)
+class Answer:
+    """What the members of a model say of some graphs.
+
+    Attributes:
+        graphs: What was asked about.
+        outputs: Class logits or values of each member, ``[members, graphs, outputs]``.
+        scores: Node scores of each member, ``[members, nodes]``; one row where they come from
+            elsewhere (:meth:`with_scores`).
+        classes: The classes in the order of the outputs; ``None`` for values.
+        parts: What the members predict from parts of the graphs, as far as it was asked.
+        numbers: The numbers of these members among those that ``parts`` can ask.
+        mols: The molecules themselves, where they were kept, so that no SMILES is read again.
+    """
+
+    graphs: PackedGraphs
+    outputs: Tensor
+    scores: Tensor
+    classes: Sequence[int] | None
+    parts: "PartValues"
+    numbers: tuple[int, ...]
+    mols: Sequence[Mol] | None = None
+
+    @classmethod
+    def of(
+        cls,
+        graphs: PackedGraphs,
+        outputs: Tensor,
+        scores: Tensor,
+        ask: Ask,
+        *,
+        classes: Sequence[int] | None = None,
+        mols: Sequence[Mol] | None = None,
+    ) -> "Answer":
+        """From outputs and scores of all members, and a function that predicts on parts."""
+        parts = PartValues(graphs, ask, outputs)
+        return cls(graphs, outputs, scores, classes, parts, tuple(range(len(outputs))), mols)
+
+    @property
+    def members(self) -> int:
+        """How many members were asked."""
+        return len(self.numbers)
+
+    def member(self, place: int) -> "Answer":
+        """What one of the members says by itself."""
+        one = slice(place, place + 1)
+        return replace(
+            self,
+            outputs=self.outputs[one],
+            scores=self.scores[one],
+            numbers=self.numbers[one],
+        )
+
+    def with_scores(self, scores: Any) -> "Answer":
+        """The same predictions with node scores from elsewhere, for instance of an explainer."""
+        return replace(self, scores=torch.as_tensor(scores).reshape(1, -1))
+
+    # ---- predictions -----------------------------------------------------------------------------
+
+    @cached_property
+    def values(self) -> Array:
+        """Values or class probabilities of each member, ``float64 [members, graphs, outputs]``."""
+        return self._values(self.outputs)
+
+    def _values(self, outputs: Tensor) -> Array:
+        values = outputs.double()
+        found: Array = (values if self.classes is None else values.softmax(-1)).numpy()
+        return found
+
+    @cached_property
+    def mean(self) -> Array:
+        """The members' mean value or class probability, ``[graphs, outputs]``."""
+        mean: Array = self.values.mean(0)
+        return mean
+
+    @property
+    def spread(self) -> Array:
+        """The standard deviation over the members, ``[graphs, outputs]``; 0 for one member."""
+        spread: Array = self.values.std(0)
+        return spread
+
+    @property
+    def predictions(self) -> Array:
+        """The predicted class or value of each graph; several values are ``[graphs, outputs]``."""
+        if self.classes is not None:
+            labels: Array = np.asarray(self.classes)[self._likeliest]
+            return labels
+        values = self.outputs[0].numpy() if self.members == 1 else self.mean
+        return values[:, 0] if values.shape[1] == 1 else values
+
+    @cached_property
+    def _likeliest(self) -> Array:
+        column: Array = self.mean.argmax(1)
+        return column
+
+    @property
+    def probability(self) -> Array | None:
+        """The mean probability of the predicted class, ``[graphs]``; ``None`` for values."""
+        return None if self.classes is None else self._told(self.mean)
+
+    @property
+    def prediction_spread(self) -> Array:
+        """The spread of what is predicted: of the value, or of the predicted class's probability.
+
+        ``[graphs]``, or ``[graphs, outputs]`` where several values are predicted.
+        """
+        return self._told(self.spread)
+
+    def _told(self, each: Array) -> Array:
+        if self.classes is not None:
+            return each[np.arange(len(each)), self._likeliest]
+        return each[:, 0] if each.shape[1] == 1 else each
+
+    @property
+    def output(self) -> Tensor:
+        """Mean values, or logits of the mean probabilities, ``[graphs, outputs]``."""
+        if self.members == 1:
+            return self.outputs[0]
+        mean = torch.from_numpy(self.mean)
+        return (mean if self.classes is None else mean.log()).float()
+
+    @cached_property
+    def node_scores(self) -> Array:
+        """The members' mean score of each node, ``float32 [nodes]``."""
+        mean = self.scores[0] if len(self.scores) == 1 else self.scores.mean(0)
+        scores: Array = mean.numpy()
+        return scores
+
+    # ---- subgraphs -------------------------------------------------------------------------------
+
+    def choose(
+        self, selection: Selection, *, most: int = MOST_CANDIDATES, slack: int = SLACK
+    ) -> list[list[Subgraph]]:
+        """For each graph its ranked subgraphs, those of molecules with their fragments.
+
+        Args: as for :meth:`chosen`.
+        """
+        found = self.chosen(selection, most=most, slack=slack)
+        blocks = None if self.parts.features is None else self.parts.blocks
+        return as_subgraphs(self.graphs, self.node_scores, found, blocks, self.mols)
+
+    def chosen(
+        self, selection: Selection, *, most: int = MOST_CANDIDATES, slack: int = SLACK
+    ) -> list[list[Nodes]]:
+        """The nodes of the ranked subgraphs of each graph.
+
+        Args:
+            selection: How many nodes, of which shape, by what.
+            most: By prediction, the most subgraphs that are tried for each graph and size.
+            slack: By prediction, by how many nodes a subgraph may miss the wanted size.
+        """
+        is_molecule = self.parts.features is not None
+        selection = selection.for_graphs(molecules=is_molecule)
+        if selection.is_by_prediction:
+            return self._by_prediction(selection, most, slack)
+        blocks = self.parts.blocks if selection.rule == "ring_intact" else None
+        return selection.by_scores(self.node_scores, self.graphs, blocks)
+
+    def _by_prediction(self, selection: Selection, most: int, slack: int) -> list[list[Nodes]]:
+        r"""The ring-intact parts whose predicted property is nearest to that of their molecule.
+
+        .. math:: S^* = \arg\min_{S \in \mathcal C(G)} |f(G_S) - f(G)|
+
+        :math:`\mathcal C` holds the connected unions of whole rings, multiply bonded groups and
+        single atoms within ``slack`` atoms of the wanted size; where there are more than ``most``,
+        those of the highest mean score. :math:`f` is the model itself, on the part capped with
+        hydrogen, so it should have seen fragments in training (:mod:`vgib.model.augment`). No
+        oracle is asked.
+        """
+        sizes = selection.sizes(self.node_scores, self.graphs)
+        tried = self.parts.candidates.near(self.node_scores, sizes, most=most, slack=slack)
+        places = [
+            self.parts.places(graph, masks) for graph, each in enumerate(tried) for masks in each
+        ]
+        values = self.parts.values(np.concatenate(places), self.numbers)
+        owner = np.repeat(np.arange(len(tried)).repeat(len(sizes)), [len(each) for each in places])
+        far = (self._compared(values) - self._compared(self.outputs)[owner]).abs().sum(1).numpy()
+        found, start = [], 0
+        for each in tried:
+            ranked: list[Nodes] = []
+            for masks in each:
+                own = far[start : start + len(masks)]
+                start += len(masks)
+                best = [own.argmin()] if selection.n == 1 else own.argsort(kind="stable")
+                ranked += [tuple(np.flatnonzero(masks[i]).tolist()) for i in best[: selection.n]]
+            found.append(list(dict.fromkeys(ranked)))
+        return found
+
+    def _compared(self, outputs: Tensor) -> Tensor:
+        """The mean values or class probabilities that decide which part is like the whole."""
+        each = outputs if self.classes is None else outputs.softmax(-1)
+        return each[0] if len(each) == 1 else each.mean(0)
+
+    def agreement(self, selection: Selection) -> Array:
+        """How far the members choose the same nodes of each graph by themselves, in [0, 1].
+
+        Each member chooses its best subgraph of the first share, or of half of the nodes; see
+        :func:`vgib.metrics.agreement`. 1 for one member.
+        """
+        if len(self.scores) == 1:
+            return np.ones(len(self.graphs))
+        alone, ptr = selection.compared(), self.graphs.node_ptr
+        own = [mask_of(self.member(i).chosen(alone), ptr) for i in range(self.members)]
+        return agreement(np.stack(own), ptr.numpy())
+
+    def predict_parts(self, graph: int, masks: Mask) -> Array:
+        """Values or class probabilities of each member on parts of one graph.
+
+        ``[members, parts, outputs]``. Parts of molecules are capped with hydrogen where they were
+        cut. What was predicted before is not predicted again.
+
+        Args:
+            graph: Its number.
+            masks: ``bool [parts, nodes]``; each part has a node at least.
+        """
+        return self._values(self.parts.values(self.parts.places(graph, masks), self.numbers))
+
+    def recognitions(self, selection: Selection) -> Recognitions:
+        """Prediction, node scores and subgraphs of each graph, for people."""
+        found = self.choose(selection)
+        return recognitions(self.graphs, self.predictions.tolist(), self.node_scores, found)
+
+
+class PartValues:
+    """What each member predicts from parts of some graphs; each part is asked about once.
+
+    Args:
+        graphs: The whole graphs.
+        ask: Predicts on other graphs.
+        outputs: What the members say of the whole graphs, ``[members, graphs, outputs]``.
+    """
+
+    def __init__(self, graphs: PackedGraphs, ask: Ask, outputs: Tensor) -> None:
+        self.graphs, self.ask = graphs, ask
+        self.features = atom_features(graphs)
+        self._places: list[dict[bytes, int]] = [{} for _ in range(len(graphs))]
+        self._placed: dict[int, tuple[Mask, Array]] = {}
+        self._masks: list[Mask] = []
+        self._owners: list[int] = []
+        self._values = outputs[:, :0]
+        self._known = np.zeros((len(outputs), 0), dtype=bool)
+
+    @cached_property
+    def blocks(self) -> Array:
+        """What no cut may divide, ``int [nodes]``; see :func:`vgib.chem.blocks.blocks_of`."""
+        return blocks_of(self.graphs, self.graphs.edge_attr)
+
+    @cached_property
+    def candidates(self) -> Candidates:
+        """The ring-intact parts near any size."""
+        return Candidates(self.graphs, self.blocks)
+
+    def places(self, graph: int, masks: Mask) -> Array:
+        """The numbers of parts of a graph, ``int [parts]``; new ones are noted."""
+        before = self._placed.get(id(masks))
+        if before is not None and before[0] is masks:
+            return before[1]
+        packed = np.packbits(masks, axis=1)
+        width, raw = packed.shape[1], packed.tobytes()
+        known = self._places[graph]
+        found = []
+        for row, mask in enumerate(masks):
+            key = raw[row * width : (row + 1) * width]
+            place = known.get(key)
+            if place is None:
+                place = known[key] = len(self._masks)
+                self._masks.append(mask)
+                self._owners.append(graph)
+            found.append(place)
+        places = np.array(found, dtype=np.int64)
+        self._placed[id(masks)] = masks, places
+        return places
+
+    def values(self, places: Array, members: Sequence[int]) -> Tensor:
+        """What these members predict from these parts, ``[members, parts, outputs]``."""
+        self._make_room()
+        rows = list(members)
+        is_new = ~self._known[rows][:, places].any(0)
+        self._predict(np.unique(places[is_new]), rows)
+        for member in rows:
+            self._predict(np.unique(places[~self._known[member, places]]), [member])
+        return self._values[rows][:, torch.from_numpy(places)]
+
+    def _make_room(self) -> None:
+        more = len(self._masks) - self._known.shape[1]
+        if more:
+            members, _, outputs = self._values.shape
+            room = self._values.new_zeros(members, more, outputs)
+            self._values = torch.cat([self._values, room], dim=1)
+            self._known = np.pad(self._known, ((0, 0), (0, more)))
+
+    def _predict(self, places: Array, members: Sequence[int]) -> None:
+        if not len(places):
+            return
+        found = self.ask(self._parts(places), members)
+        for member, values in zip(members, found, strict=True):
+            self._values[member, torch.from_numpy(places)] = values
+            self._known[member, places] = True
+
+    def _parts(self, places: Array) -> PackedGraphs:
+        owners = torch.tensor([self._owners[place] for place in places.tolist()])
+        mask = torch.from_numpy(np.concatenate([self._masks[place] for place in places.tolist()]))
+        copies = replace(self.graphs, ids=None)[owners]
+        if self.features is None:
+            return copies.induced(mask)
+        return capped_parts(copies, mask, self.features)
+
+
+def find_subgraphs(
+    graphs: PackedGraphs,
+    scores: Any,
+    n: int = 1,
+    *,
+    keep_ratio: float | Sequence[float] | None = None,
+    rule: str | None = None,
+    mols: Sequence[Mol] | None = None,
+) -> list[list[Subgraph]]:
+    """For each graph its ranked subgraphs, by node scores from any method.
+
+    Args:
+        graphs: The graphs that were scored.
+        scores: One number in [0, 1] for each node, packed like the graphs.
+        n: How many at each size.
+        keep_ratio: The share of the nodes to keep, or several; see
+            :class:`vgib.select.policy.Selection`.
+        rule: Which sets of nodes are allowed, a name of :data:`vgib.select.policy.RULES`.
+        mols: The molecules themselves, where they were kept, so that no SMILES is read again.
+    """
+    is_molecule = atom_features(graphs) is not None
+    selection = Selection.of(keep_ratio, rule, n=n).for_graphs(molecules=is_molecule)
+    if selection.is_by_prediction:
+        raise InputError(
+            "scores alone do not tell what a model predicts; use model.subgraphs(by='prediction')"
+        )
+    blocks = blocks_of(graphs, graphs.edge_attr) if is_molecule else None
+    found = selection.by_scores(scores, graphs, blocks)
+    return as_subgraphs(graphs, as_numpy(scores), found, blocks, mols)
+
+
+def as_subgraphs(
+    graphs: PackedGraphs,
+    scores: Array,
+    found: Sequence[Sequence[Nodes]],
+    blocks: Array | None,
+    mols: Sequence[Mol] | None = None,
+) -> list[list[Subgraph]]:
+    """Sets of nodes with their mean score and share and, with ``blocks``, with their fragments."""
+    starts, values = graphs.node_ptr.tolist(), scores.astype(np.float64)
+    written: Sequence[Sequence[str | None]]
+    if blocks is None:
+        written = [[None] * len(ranked) for ranked in found]
+    else:
+        written = fragments_of(graphs, found, blocks, mols)
+    answer = []
+    for number, (ranked, names) in enumerate(zip(found, written, strict=True)):
+        own = values[starts[number] : starts[number + 1]]
+        answer.append(
+            [
+                Subgraph(
+                    nodes,
+                    float(np.add.reduce(own[list(nodes)])) / len(nodes),
+                    len(nodes) / len(own),
+                    name,
+                )
+                for nodes, name in zip(ranked, names, strict=True)
+            ]
+        )
+    return answer

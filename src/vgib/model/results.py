@@ -1,0 +1,161 @@
+"""What a model says of a graph, as small values that show themselves in a notebook."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from vgib.chem.draw import draw
+from vgib.data.molecules import atom_features
+from vgib.data.packed import PackedGraphs
+from vgib.page.graphs import draw_graph
+from vgib.page.html import embedded, figure, short
+
+Array = npt.NDArray[Any]
+
+DECIMALS = 4
+"""Of scores and shares, wherever they are shown."""
+
+DIGITS = 5
+"""Of predictions, their probabilities and spreads, where people read them."""
+
+PICTURE = (310, 240)
+MOST_SHOWN = 60
+"""Pictures of a list in a notebook."""
+
+
+@dataclass(frozen=True)
+class Subgraph:
+    """A recognized subgraph.
+
+    Attributes:
+        nodes: Node (atom) numbers within the graph, ascending.
+        score: The mean of their scores.
+        keep_ratio: Their share of the graph.
+        smiles: For molecules, the fragment with ``*`` where bonds were cut.
+    """
+
+    nodes: tuple[int, ...]
+    score: float
+    keep_ratio: float
+    smiles: str | None = None
+
+    def __str__(self) -> str:
+        return f"nodes {', '.join(map(str, self.nodes))}; score {self.score:.2f}"
+
+    def _repr_html_(self) -> str | None:
+        """The fragment in a notebook; a part of a plain graph is shown with its graph only."""
+        if not self.smiles:
+            return None
+        lines = f"score {self.score:.2f}", f"{self.keep_ratio:.0%} of the atoms"
+        return embedded([figure(draw(self.smiles, size=PICTURE), *lines, code=self.smiles)])
+
+
+@dataclass(frozen=True)
+class Recognition:
+    """Everything a model says about one graph.
+
+    Attributes:
+        name: Its SMILES or name, when it has one.
+        prediction: Class or value (several, when the model predicts several).
+        scores: One number in [0, 1] for each node.
+        subgraphs: The ranked subgraphs.
+        edges: ``int [edges, 2]``, to draw it by; ``None`` for a molecule, which its name describes.
+    """
+
+    name: str | None
+    prediction: int | float | list[float]
+    scores: tuple[float, ...]
+    subgraphs: tuple[Subgraph, ...]
+    edges: Array | None = field(default=None, repr=False, compare=False)
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain values, rounded as everywhere; see :func:`rounded`."""
+        return rounded(
+            {
+                "name": self.name,
+                "prediction": self.prediction,
+                "scores": self.scores,
+                "subgraphs": [asdict(subgraph) for subgraph in self.subgraphs],
+            }
+        )
+
+    def svg(self, rank: int = 0, *, size: tuple[int, int] = PICTURE) -> str:
+        """The graph, its nodes colored by score, the subgraph of this rank in an outline."""
+        nodes = self.subgraphs[rank].nodes if self.subgraphs else ()
+        if self.edges is None:
+            return draw(self.name or "", self.scores, nodes, size=size, legend=False)
+        pairs: list[tuple[int, int]] = self.edges.tolist()
+        return draw_graph(pairs, self.scores, nodes, size=size, title=self.name or "")
+
+    def figure(self, title: str = "", rank: int = 0) -> str:
+        """Its picture with a caption, as HTML."""
+        chosen = self.subgraphs[rank : rank + 1]
+        lines = [f"{part.keep_ratio:.0%} kept, mean score {part.score:.2f}" for part in chosen]
+        fragments = [part.smiles for part in chosen if part.smiles]
+        told = f"prediction {short(self.prediction)}"
+        title = title or (self.name if self.edges is not None and self.name else told)
+        heads = [] if title == told else [told]
+        return figure(self.svg(rank), title, *heads, *lines, code=" ".join(fragments) or None)
+
+    def _repr_html_(self) -> str:
+        """In a notebook: the picture, and what was predicted."""
+        return embedded([self.figure()])
+
+
+class Recognitions(list[Recognition]):
+    """What a model says about several graphs; in a notebook, a gallery."""
+
+    def __getitem__(self, index: Any) -> Any:
+        """One of them, or some, which are shown as a gallery too."""
+        found = super().__getitem__(index)
+        return Recognitions(found) if isinstance(index, slice) else found
+
+    def _repr_html_(self) -> str:
+        more = len(self) - MOST_SHOWN
+        text = f"<p>... and {more} more</p>" if more > 0 else ""
+        return embedded(one.figure() for one in self[:MOST_SHOWN]) + text
+
+
+def rounded(row: dict[str, Any]) -> dict[str, Any]:
+    """What was recognized in one graph, with the decimals that every output shows.
+
+    Scores and shares get :data:`DECIMALS`; predictions are given in full. Whoever writes JSON, the
+    command line, the service or Python, comes by here.
+    """
+    return row | {
+        "scores": [round(score, DECIMALS) for score in row["scores"]],
+        "subgraphs": [
+            part | {name: round(part[name], DECIMALS) for name in ("score", "keep_ratio")}
+            for part in row["subgraphs"]
+        ],
+    }
+
+
+def recognitions(
+    graphs: PackedGraphs,
+    predictions: Iterable[int | float | list[float]],
+    scores: Array,
+    subgraphs: Iterable[Sequence[Subgraph]],
+) -> Recognitions:
+    """What was found of each graph, put together; ``scores`` are packed like the graphs."""
+    parts = np.split(scores, graphs.node_ptr.numpy()[1:-1])
+    edges = [None] * len(graphs) if atom_features(graphs) else _edges(graphs)
+    names = graphs.ids or [None] * len(graphs)
+    return Recognitions(
+        Recognition(name, prediction, tuple(part.tolist()), tuple(found), own)
+        for name, prediction, part, found, own in zip(
+            names, predictions, parts, subgraphs, edges, strict=True
+        )
+    )
+
+
+def _edges(graphs: PackedGraphs) -> list[Array]:
+    """The edges of each graph, ``[edges, 2]``, their nodes numbered within it."""
+    degree = graphs.indptr.diff().numpy()
+    first = np.repeat(graphs.node_ptr[:-1].numpy(), graphs.sizes.numpy())
+    receiver = np.repeat(np.arange(graphs.num_nodes) - first, degree)
+    pairs = np.stack([graphs.col.numpy(), receiver], axis=1)
+    return np.split(pairs, graphs.edge_ptr.numpy()[1:-1])

@@ -1,0 +1,104 @@
+"""Which ring-intact parts of a molecule are worth asking a model about: near a size, best-scored.
+
+The parts themselves do not depend on the scores, so that they are listed once for all who choose
+among them.
+"""
+
+from collections.abc import Sequence
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+from vgib.select.blocktree import (
+    Array,
+    BlockTree,
+    Graphs,
+    Mask,
+    best_unions,
+    block_trees,
+    connected_unions,
+    nearest_size,
+)
+
+MOST_CANDIDATES = 64
+"""Parts of one molecule and size that a model is asked about; of more, the best-scored."""
+
+MOST_VISITED = 20_000
+"""Parts that are looked at while those near a size are listed."""
+
+
+class Candidates:
+    """The connected parts of whole blocks near wanted sizes, of each graph.
+
+    Args:
+        graphs: Undirected graphs.
+        blocks: ``int [nodes]``, the indivisible blocks; see :func:`vgib.chem.blocks.blocks_of`.
+    """
+
+    def __init__(self, graphs: Graphs, blocks: Any) -> None:
+        self.trees = block_trees(graphs, blocks)
+        self.bounds = list(pairwise(np.asarray(graphs.node_ptr).tolist()))
+        self._listed: dict[tuple[int, int, int], Mask] = {}
+
+    def near(
+        self,
+        scores: Array,
+        sizes: Sequence[Array],
+        *,
+        most: int = MOST_CANDIDATES,
+        slack: int = 1,
+    ) -> list[list[Mask]]:
+        """The parts to try, ``bool [parts, nodes]``: for each graph one array for each size.
+
+        Args:
+            scores: One number for each node.
+            sizes: Arrays of wanted numbers of nodes, one entry for each graph.
+            most: Of more parts than these, those of the highest mean score.
+            slack: By how many nodes a part may miss the reachable size nearest to the wanted one.
+        """
+        wanted = np.stack(sizes, axis=1).tolist()
+        found = []
+        for graph, ((low, high), each) in enumerate(zip(self.bounds, wanted, strict=True)):
+            self._list(graph, each, slack)
+            own = scores[low:high]
+            found.append([self._best(graph, size, slack, own, most) for size in each])
+        return found
+
+    def _list(self, graph: int, sizes: Sequence[int], slack: int) -> None:
+        """Lists the parts near several sizes at once where they are few, else size by size."""
+        tree = self.trees[graph]
+        todo = {nearest_size(tree, size) for size in sizes}
+        todo -= {size for size in todo if (graph, size, slack) in self._listed}
+        if not todo:
+            return
+        unions, complete = connected_unions(
+            tree, max(1, min(todo) - slack), max(todo) + slack, cap=MOST_VISITED
+        )
+        if len(todo) == 1 or not complete:
+            for size in todo:
+                if len(todo) > 1:
+                    low, high = max(1, size - slack), size + slack
+                    unions = connected_unions(tree, low, high, cap=MOST_VISITED).masks
+                self._listed[graph, size, slack] = tree.nodes(unions)
+            return
+        masks = tree.nodes(unions)
+        counts = masks.sum(1)
+        for size in todo:
+            self._listed[graph, size, slack] = masks[np.abs(counts - size) <= slack]
+
+    def _best(self, graph: int, wanted: int, slack: int, own: Array, most: int) -> Mask:
+        tree = self.trees[graph]
+        near = nearest_size(tree, wanted)
+        masks = self._listed[graph, near, slack]
+        if not len(masks):  # the listing ended before it reached the size
+            return _best_scored(tree, own, near)
+        if len(masks) > most:
+            means = masks @ own / masks.sum(1)
+            return masks[np.sort(np.argsort(-means, kind="stable")[:most])]
+        return masks
+
+
+def _best_scored(tree: BlockTree, own: Array, size: int) -> Mask:
+    unions = best_unions(tree, tree.sums(own), limit=size)[size]
+    return tree.nodes([union for _, union in unions])

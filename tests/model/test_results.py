@@ -16,7 +16,7 @@ from vgib.data.synthetic import generate_ba2motifs
 from vgib.errors import InputError, UnknownNameError
 from vgib.model.answer import find_subgraphs
 from vgib.model.results import MOST_SHOWN, Recognition, Recognitions, Subgraph, recognitions
-from vgib.select.policy import Rule, Selection
+from vgib.select.policy import Selection
 
 SMILES = load_drugs()["smiles"].tolist()[:20]
 MOLECULES: PackedGraphs = from_smiles(SMILES).graphs
@@ -265,16 +265,3 @@ def test_a_list_shows_the_first_of_its_pictures() -> None:
     assert "and 3 more" in found._repr_html_()
     assert circles(found[:2]._repr_html_()) == 4 and "more" not in found[:2]._repr_html_()
     assert found[0] is one and "g&lt;1&gt;" in found[0]._repr_html_()
-
-
-@pytest.mark.parametrize("rule", ["ring_intact", "largest_part", "nodes"])
-def test_fragments_of_many_molecules_are_those_of_each(rule: Rule) -> None:
-    molecules = from_smiles(load_drugs()["smiles"], keep_mols=True)
-    scores = np.random.default_rng(0).random(molecules.graphs.num_nodes)
-    found = find_subgraphs(
-        molecules.graphs, scores, 2, keep_ratio=(0.3, 0.6), rule=rule, mols=molecules.mols
-    )
-    assert any(part.smiles == "" for ranked in found for part in ranked) == (rule == "nodes")
-    for smiles, ranked in zip(molecules.graphs.ids or (), found, strict=True):
-        for part in ranked:
-            assert part.smiles == fragment(smiles, part.nodes, capped=False).smiles

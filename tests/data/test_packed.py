@@ -18,6 +18,7 @@ from torch_geometric.data import Data
 from torch_geometric.utils import coalesce
 from torch_geometric.utils import subgraph as pyg_subgraph
 
+from vgib.data.molecules import from_smiles
 from vgib.data.packed import FORMAT, FORMAT_VERSION, PackedGraphs
 from vgib.errors import FileFormatError, InputError
 
@@ -523,3 +524,15 @@ def test_the_description_counts_graphs_nodes_and_edges() -> None:
     assert repr(graphs) == (
         "PackedGraphs(2 graphs, 5 nodes, 8 directed edges, x=float32[5, 2], y=int64[2])"
     )
+
+
+def test_many_parts_are_what_is_induced_on_copies() -> None:
+    graphs = from_smiles(["CC(=O)Nc1ccc(O)cc1", "C", "CCO"], [0.1, 0.2, 0.3]).graphs
+    owner = torch.tensor([2, 0, 0, 1, 2])
+    copies = graphs[owner]
+    mask = torch.rand(copies.num_nodes, generator=torch.Generator().manual_seed(0)) < 0.6
+    expected, found = copies.induced(mask), graphs.parts(owner, mask)
+    assert found.ids == expected.ids
+    for name in ("x", "node_ptr", "indptr", "col", "y", "edge_attr"):
+        ours, theirs = getattr(found, name), getattr(expected, name)
+        assert torch.equal(ours, theirs) and ours.dtype == theirs.dtype, name

@@ -16,7 +16,7 @@ from vgib.data.molecules import capped_parts, from_smiles, load_drugs
 from vgib.data.packed import PackedGraphs
 from vgib.data.synthetic import generate_ba2motifs
 from vgib.errors import InputError
-from vgib.model.answer import Answer, Ask, find_subgraphs
+from vgib.model.answer import Answer, Ask, distinct, find_subgraphs
 from vgib.model.recognizer import SubgraphRecognizer
 from vgib.nn.net import SubgraphNet
 from vgib.select.blocktree import block_trees, connected_unions
@@ -242,6 +242,13 @@ def test_no_part_is_asked_about_twice(monkeypatch: pytest.MonkeyPatch) -> None:
         for owner, mask in zip(answer.parts._owners, answer.parts._masks, strict=True)
     }
     assert len(masks) == len(answer.parts._masks)
+
+
+def test_equal_parts_of_several_molecules_are_asked_about_once() -> None:
+    graphs = from_smiles(["CCO", "CCN", "CCO", "OCC"]).graphs
+    some, same = distinct(graphs)
+    assert some.ids == ("CCO", "CCN", "OCC") and same.tolist() == [0, 1, 0, 2]
+    assert torch.equal(some[same].x, graphs.x)
 
 
 def test_scores_alone_make_one_pass_for_each_member(monkeypatch: pytest.MonkeyPatch) -> None:

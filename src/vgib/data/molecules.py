@@ -384,14 +384,19 @@ def atom_features(graphs: PackedGraphs) -> str | None:
     return known.get(graphs.cardinalities or ())
 
 
-def capped_parts(graphs: PackedGraphs, mask: torch.Tensor, features: str) -> PackedGraphs:
+def capped_parts(
+    graphs: PackedGraphs, mask: torch.Tensor, features: str, owner: torch.Tensor | None = None
+) -> PackedGraphs:
     """The parts of molecules on a ``bool [atoms]`` mask, capped with hydrogen where they were cut.
+
+    With ``owner``, many parts of some molecules; see :meth:`vgib.data.packed.PackedGraphs.parts`.
 
     As reading the capped fragment's SMILES would give it, at the speed of index arithmetic, as long
     as only single bonds outside rings are cut. The parts have no SMILES.
     """
-    parts = replace(graphs, ids=None).induced(mask)
-    cuts = graphs.indptr.diff()[mask] - parts.indptr.diff()
+    owner = torch.arange(len(graphs)) if owner is None else owner
+    parts = replace(graphs, ids=None).parts(owner, mask)
+    cuts = graphs.indptr.diff()[graphs.part_nodes(owner, mask)] - parts.indptr.diff()
     codes = capped_codes(
         parts.x.numpy().astype(np.int64), cuts.numpy(), _is_lone(parts), vocabulary(features)
     )

@@ -85,6 +85,11 @@ class BlockTree:
         return found[::-1]
 
     @cached_property
+    def adjacent(self) -> list[int]:
+        """The adjacent blocks of each block, as a bitmask."""
+        return [sum([1 << other for other in others]) for others in self.neighbors]
+
+    @cached_property
     def reachable(self) -> int:
         """The numbers of nodes that a connected union can have, as a bitmask."""
         sizes: dict[int, int] = {}
@@ -308,10 +313,10 @@ def connected_unions(tree: BlockTree, low: int, high: int, *, cap: int = 10_000)
         cap: the most unions that are visited, those below ``low`` included; where it is reached the
             answer is a part of the truth and says so.
     """
-    adjacent = [sum(1 << other for other in others) for others in tree.neighbors]
+    adjacent, weights = tree.adjacent, tree.weights
     found: list[int] = []
     visited = 0
-    for root, weight in enumerate(tree.weights):
+    for root, weight in enumerate(weights):
         if weight > high:
             continue
         closed = (2 << root) - 1
@@ -328,7 +333,7 @@ def connected_unions(tree: BlockTree, low: int, high: int, *, cap: int = 10_000)
                 frontier ^= bit
                 closed |= bit
                 block = bit.bit_length() - 1
-                grown = size + tree.weights[block]
+                grown = size + weights[block]
                 if grown <= high:
                     opened = frontier | adjacent[block] & ~closed
                     stack.append((union | bit, opened, closed, grown))

@@ -58,45 +58,50 @@ class Candidates:
             slack: By how many nodes a part may miss the reachable size nearest to the wanted one.
         """
         wanted = np.stack(sizes, axis=1).tolist()
+        listed = self._listed
         found = []
         for graph, ((low, high), each) in enumerate(zip(self.bounds, wanted, strict=True)):
-            self._list(graph, each, slack)
-            own = scores[low:high]
-            found.append([self._best(graph, size, slack, own, most) for size in each])
+            if any((graph, size, slack) not in listed for size in each):
+                self._list(graph, each, slack)
+            tried = [listed[graph, size, slack] for size in each]
+            if any(not 0 < len(masks) <= most for masks in tried):
+                own = scores[low:high]
+                tried = [
+                    self._best(graph, size, masks, own, most)
+                    for size, masks in zip(each, tried, strict=True)
+                ]
+            found.append(tried)
         return found
 
     def _list(self, graph: int, sizes: Sequence[int], slack: int) -> None:
         """Lists the parts near several sizes at once where they are few, else size by size."""
         tree = self.trees[graph]
-        todo = {nearest_size(tree, size) for size in sizes}
-        todo -= {size for size in todo if (graph, size, slack) in self._listed}
-        if not todo:
-            return
-        unions, complete = connected_unions(
-            tree, max(1, min(todo) - slack), max(todo) + slack, cap=MOST_VISITED
-        )
-        if len(todo) == 1 or not complete:
-            for size in todo:
-                if len(todo) > 1:
-                    low, high = max(1, size - slack), size + slack
-                    unions = connected_unions(tree, low, high, cap=MOST_VISITED).masks
-                self._listed[graph, size, slack] = tree.nodes(unions)
-            return
+        near = {size: nearest_size(tree, size) for size in sizes}
+        low, high = max(1, min(near.values()) - slack), max(near.values()) + slack
+        unions, complete = connected_unions(tree, low, high, cap=MOST_VISITED)
         masks = tree.nodes(unions)
         counts = masks.sum(1)
-        for size in todo:
-            self._listed[graph, size, slack] = masks[np.abs(counts - size) <= slack]
+        for size, at in near.items():
+            if high - low <= 2 * slack:
+                own = masks
+            elif complete:
+                own = masks[np.abs(counts - at) <= slack]
+            else:
+                unions = connected_unions(
+                    tree, max(1, at - slack), at + slack, cap=MOST_VISITED
+                ).masks
+                own = tree.nodes(unions)
+            self._listed.setdefault((graph, size, slack), own)
 
-    def _best(self, graph: int, wanted: int, slack: int, own: Array, most: int) -> Mask:
-        tree = self.trees[graph]
-        near = nearest_size(tree, wanted)
-        masks = self._listed[graph, near, slack]
-        if not len(masks):  # the listing ended before it reached the size
-            return _best_scored(tree, own, near)
-        if len(masks) > most:
-            means = masks @ own / masks.sum(1)
-            return masks[np.sort(np.argsort(-means, kind="stable")[:most])]
-        return masks
+    def _best(self, graph: int, wanted: int, masks: Mask, own: Array, most: int) -> Mask:
+        """Of many parts the best-scored; where the listing ended too early, the best-scored one."""
+        if not len(masks):
+            tree = self.trees[graph]
+            return _best_scored(tree, own, nearest_size(tree, wanted))
+        if len(masks) <= most:
+            return masks
+        means = masks @ own / masks.sum(1)
+        return masks[np.sort(np.argsort(-means, kind="stable")[:most])]
 
 
 def _best_scored(tree: BlockTree, own: Array, size: int) -> Mask:

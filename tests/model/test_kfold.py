@@ -5,6 +5,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from tests.experiments import conftest
 
 from vgib.data.packed import PackedGraphs
 from vgib.data.tu import read_tu
@@ -13,6 +14,8 @@ from vgib.model.kfold import Fold, cross_validate, splits
 from vgib.model.recognizer import SubgraphRecognizer
 
 QUICK = {"epochs": 2, "hidden": 8, "depth": 1, "head_hidden": 8}
+
+toy = conftest.toy  # a fixture of the experiments
 
 
 @pytest.fixture(scope="module")

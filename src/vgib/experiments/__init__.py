@@ -28,6 +28,9 @@ A recipe that draws the very records of another one says ``shares = "table3"``; 
 and a ``table.py``, and nothing to run. A TOML file of one's own, ``vgib run mine.toml``, names the
 folder of its jobs in the same way, and is drawn by that folder's ``table.py``.
 
+A folder without a recipe is no experiment: ``demo`` and ``shipped`` are behind ``vgib demo`` and
+``vgib models train``, ``panel`` holds molecules that models are looked at with.
+
 Records go to ``results/NAME/CELL.jsonl``; :mod:`vgib.experiments.engine.records` says what is in
 them. Only ``cli`` imports this package.
 """

@@ -1,12 +1,15 @@
 """Every experiment is a folder that keeps the contract of `vgib.experiments`."""
 
+import ast
 import subprocess
 import sys
 from inspect import signature
+from pathlib import Path
 
 import pytest
 
 from vgib.errors import UnknownNameError
+from vgib.experiments import engine
 from vgib.experiments.engine import folders
 from vgib.experiments.engine.finished import Finished
 from vgib.experiments.engine.jobs import Job
@@ -51,6 +54,13 @@ def test_neither_tables_nor_settings_import_torch() -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "False"
+
+
+def test_the_engine_knows_no_experiment() -> None:
+    for module in Path(engine.__path__[0]).glob("*.py"):
+        for node in ast.walk(ast.parse(module.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.ImportFrom) and (node.module or "").startswith(folders.PACKAGE):
+                assert (node.module or "").startswith(f"{folders.PACKAGE}.engine"), module.name
 
 
 def test_an_experiment_without_jobs_cannot_be_run() -> None:

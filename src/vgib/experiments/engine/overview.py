@@ -26,8 +26,8 @@ def overview(parts: Iterable[tuple[Recipe, Records, Drawn]]) -> str:
 def place(name: str) -> tuple[int, str]:
     """Where a recipe stands: tables, figures, then studies of our own.
 
-    >>> sorted(["ablation", "figure1", "table4_study", "table1"], key=place)
-    ['table1', 'figure1', 'ablation', 'table4_study']
+    >>> sorted(["cliffs", "figure1", "table4_more", "table1"], key=place)
+    ['table1', 'figure1', 'cliffs', 'table4_more']
     """
     kinds = (r"table\d+", r"figure\d+\w?")
     found = (number for number, kind in enumerate(kinds) if re.fullmatch(kind, name))

@@ -6,13 +6,13 @@ from typing import Any
 
 import numpy as np
 
+from vgib.experiments.engine.cells import recorded
 from vgib.experiments.engine.curves import new_figure, svg
 from vgib.experiments.engine.drawing import Drawn
 from vgib.experiments.engine.recipe import Recipe
 from vgib.experiments.engine.records import Record, Records
 from vgib.experiments.engine.statistics import over_seeds, signed
 from vgib.experiments.engine.tables import TextTable
-from vgib.experiments.figure2b.job import NoiseJob
 from vgib.experiments.table1.cells import SHORT
 from vgib.metrics import Estimate
 
@@ -49,14 +49,11 @@ class Disturbance:
 
 def disturbances(made: Recipe, records: Records) -> list[Disturbance]:
     """Every cell of the recipe with what is recorded of it."""
-    done = records.by_key()
-    found: dict[tuple[str, str, str], dict[int, Record]] = {}
-    for job in made.jobs():
-        assert isinstance(job, NoiseJob)
-        seeds = found.setdefault((job.version, job.property, job.method), {})
-        if (record := done.get(job.key())) is not None:
-            seeds[job.seed] = record
-    return [Disturbance(*place, seeds) for place, seeds in found.items()]
+    return [
+        Disturbance(version, target, method, cell.records)
+        for cell in recorded(made, records)
+        for version, target, method in [cell.place]
+    ]
 
 
 def draw(made: Recipe, records: Records) -> Drawn:

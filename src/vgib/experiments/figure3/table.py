@@ -5,11 +5,11 @@ from html import escape
 from typing import Any
 
 from vgib.chem import draw as chemistry
+from vgib.experiments.engine.cells import recorded
 from vgib.experiments.engine.drawing import Drawn
 from vgib.experiments.engine.recipe import Recipe
 from vgib.experiments.engine.records import Records
 from vgib.experiments.engine.tables import TextTable
-from vgib.experiments.figure3.job import GalleryJob
 
 CELL = (220, 170)
 LABEL = 30
@@ -26,14 +26,12 @@ def draw(made: Recipe, records: Records) -> Drawn:
 
 
 def shown(made: Recipe, records: Records) -> dict[tuple[str, str], dict[str, list[Shown]]]:
-    """The molecules of each (version, property), by method."""
-    done = records.by_key()
+    """The molecules of each (version, property), by method; one seed of each is shown."""
     found: dict[tuple[str, str], dict[str, list[Shown]]] = {}
-    for job in made.jobs():
-        assert isinstance(job, GalleryJob)
-        if (record := done.get(job.key())) is not None:
-            place = found.setdefault((job.version, job.property), {})
-            place[job.method] = record["result"]["molecules"]
+    for cell in recorded(made, records):
+        version, target, method = cell.place
+        for record in cell.records.values():
+            found.setdefault((version, target), {})[method] = record["result"]["molecules"]
     return found
 
 

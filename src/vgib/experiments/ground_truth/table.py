@@ -6,12 +6,12 @@ from typing import Any
 
 import numpy as np
 
+from vgib.experiments.engine.cells import recorded
 from vgib.experiments.engine.drawing import Drawn
 from vgib.experiments.engine.recipe import Recipe
 from vgib.experiments.engine.records import Record, Records
 from vgib.experiments.engine.statistics import over_seeds, signed, spread, verdict
 from vgib.experiments.engine.tables import TextTable
-from vgib.experiments.ground_truth.job import GroundTruthJob
 
 PUBLISHED = {"gib": 0.861, "gsat": 0.989}
 """Edge AUC on BA-2Motifs of methods that train the network too; GMT, not here, has 0.996. From
@@ -63,15 +63,11 @@ class TruthCell:
 
 def cells(made: Recipe, records: Records) -> list[TruthCell]:
     """Every cell of the recipe, in its order, with what is recorded of it."""
-    done = records.by_key()
-    found: dict[tuple[str, str], dict[int, Record]] = {}
-    jobs = [job for job in made.jobs() if isinstance(job, GroundTruthJob)]
-    for job in jobs:
-        own = found.setdefault((job.dataset, job.method), {})
-        if (record := done.get(job.key())) is not None:
-            own[job.seed] = record
-    seeds = len({job.seed for job in jobs})
-    return [TruthCell(*name, seeds, own) for name, own in found.items()]
+    return [
+        TruthCell(dataset, method, cell.repeats, cell.records)
+        for cell in recorded(made, records)
+        for dataset, method in [cell.place]
+    ]
 
 
 def draw(made: Recipe, records: Records) -> Drawn:

@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 
 from vgib.experiments.engine import paper
+from vgib.experiments.engine.cells import recorded
 from vgib.experiments.engine.recipe import Recipe
 from vgib.experiments.engine.records import Record, Records
 from vgib.experiments.engine.statistics import Array, over_seeds
-from vgib.experiments.table1.job import InterpretationJob
 from vgib.metrics import Estimate
 
 PUBLISHED = {
@@ -167,24 +167,17 @@ def gap_over_seeds(groups: Sequence[Array]) -> Estimate:
 
 def cells(made: Recipe, records: Records) -> list[DivergenceCell]:
     """Every cell of the recipe with what is recorded of it, by version, property, method."""
-    done = records.by_key()
-    found: dict[tuple[str, str, str, str], dict[int, Record]] = {}
-    jobs = [job for job in made.jobs() if isinstance(job, InterpretationJob)]
-    for job in jobs:
-        seeds = found.setdefault((job.version, job.property, job.method, job.rule), {})
-        if (record := done.get(job.key())) is not None:
-            seeds[job.seed] = record
-    wanted = len({job.seed for job in jobs})
     numbers = paper.numbers("table1")
     return [
         DivergenceCell(
             version,
-            name,
+            target,
             method,
-            wanted,
-            seeds,
-            paper.value(numbers, PUBLISHED.get(method, ""), name),
-            rule,
+            cell.repeats,
+            cell.records,
+            paper.value(numbers, PUBLISHED.get(method, ""), target),
+            str(cell.job.model_dump()["rule"]),
         )
-        for (version, name, method, rule), seeds in found.items()
+        for cell in recorded(made, records)
+        for version, target, method in [cell.place]
     ]

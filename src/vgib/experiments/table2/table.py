@@ -8,13 +8,13 @@ from typing import Any
 import numpy as np
 
 from vgib.experiments.engine import paper
+from vgib.experiments.engine.cells import recorded
 from vgib.experiments.engine.drawing import Drawn
 from vgib.experiments.engine.recipe import Recipe
 from vgib.experiments.engine.records import Record, Records
 from vgib.experiments.engine.statistics import spread
 from vgib.experiments.engine.tables import TextTable
 from vgib.experiments.table1.cells import PUBLISHED
-from vgib.experiments.table2.job import DynamicsJob
 
 
 @dataclass(frozen=True)
@@ -52,15 +52,11 @@ class Course:
 
 def courses(made: Recipe, records: Records) -> list[Course]:
     """Every method of the recipe with what is recorded of it."""
-    done = records.by_key()
-    found: dict[tuple[str, str], dict[int, Record]] = {}
-    jobs = [job for job in made.jobs() if isinstance(job, DynamicsJob)]
-    for job in jobs:
-        runs = found.setdefault((job.version, job.method), {})
-        if (record := done.get(job.key())) is not None:
-            runs[job.seed] = record
-    wanted = len({job.seed for job in jobs})
-    return [Course(version, method, wanted, runs) for (version, method), runs in found.items()]
+    return [
+        Course(version, method, cell.repeats, cell.records)
+        for cell in recorded(made, records)
+        for version, _, method in [cell.place]
+    ]
 
 
 def draw(made: Recipe, records: Records) -> Drawn:

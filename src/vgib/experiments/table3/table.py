@@ -11,12 +11,12 @@ from typing import Any, Literal
 import numpy as np
 
 from vgib.experiments.engine import paper
+from vgib.experiments.engine.cells import recorded
 from vgib.experiments.engine.drawing import Drawn
 from vgib.experiments.engine.recipe import Recipe
 from vgib.experiments.engine.records import Record, Records
 from vgib.experiments.engine.statistics import Array, over_seeds, plain, signed, verdict
 from vgib.experiments.engine.tables import TextTable
-from vgib.experiments.table3.job import ExplanationJob
 from vgib.metrics import Estimate
 
 Side = Literal["plus", "minus"]
@@ -101,23 +101,22 @@ def cells(made: Recipe, records: Records) -> list[FidelityCell]:
     Of a network only those seeds count that all its recorded methods have, so that all numbers of a
     column are of the same molecules.
     """
-    done = records.by_key()
-    found: dict[tuple[str, str, str], dict[int, Record]] = {}
-    jobs = [job for job in made.jobs() if isinstance(job, ExplanationJob)]
-    for job in jobs:
-        own = found.setdefault((job.property, job.gnn, job.method), {})
-        if (record := done.get(job.key())) is not None:
-            own[job.seed] = record
+    found = recorded(made, records)
     shared: dict[tuple[str, str], set[int]] = {}
-    for (target, gnn, _), own in found.items():
-        if own:
-            shared[target, gnn] = shared.get((target, gnn), set(own)) & own.keys()
-    seeds = len({job.seed for job in jobs})
+    for cell in found:
+        if cell.records:
+            place = cell.place[:2]
+            shared[place] = shared.get(place, set(cell.records)) & cell.records.keys()
     return [
         FidelityCell(
-            target, gnn, method, seeds, {s: own[s] for s in own if s in shared[target, gnn]}
+            target,
+            gnn,
+            method,
+            cell.repeats,
+            {s: r for s, r in cell.records.items() if s in shared[target, gnn]},
         )
-        for (target, gnn, method), own in found.items()
+        for cell in found
+        for target, gnn, method in [cell.place]
     ]
 
 

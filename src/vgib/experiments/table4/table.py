@@ -9,9 +9,10 @@ from typing import Any
 import numpy as np
 
 from vgib.experiments.engine import paper
+from vgib.experiments.engine.cells import Recorded, recorded
 from vgib.experiments.engine.drawing import Drawn
 from vgib.experiments.engine.recipe import Recipe
-from vgib.experiments.engine.records import Record, Records
+from vgib.experiments.engine.records import Records
 from vgib.experiments.engine.statistics import (
     Folds,
     average_ranks,
@@ -23,7 +24,6 @@ from vgib.experiments.engine.statistics import (
     verdict,
 )
 from vgib.experiments.engine.tables import TextTable
-from vgib.experiments.table4.job import ClassificationJob
 from vgib.metrics import Estimate
 
 Place = tuple[str, str, str]
@@ -97,40 +97,30 @@ class AccuracyCell:
 
 def cells(made: Recipe, records: Records) -> list[AccuracyCell]:
     """Every cell of the recipe, in its order, with what is recorded of it."""
-    done = records.by_key()
-    found: dict[tuple[Place, str], dict[int, Record]] = {}
-    jobs = [job for job in made.jobs() if isinstance(job, ClassificationJob)]
-    for job in jobs:
-        place = (job.dataset, job.readout, job.encoder)
-        folds = found.setdefault((place, job.bottleneck), {})
-        if (record := done.get(job.key())) is not None:
-            folds[job.fold] = record
-    wanted = len({job.fold for job in jobs})
+    found = recorded(made, records)
     numbers = paper.numbers(made.name)
-    return [
-        _cell(place, name, wanted, recorded, found.get((place, str(made.control)), {}), numbers)
-        for (place, name), recorded in found.items()
-    ]
+    controls = {
+        cell.place[:3]: _results(cell) for cell in found if cell.place[3] == str(made.control)
+    }
+    return [_cell(cell, controls.get(cell.place[:3], {}), numbers, made.control) for cell in found]
+
+
+def _results(cell: Recorded) -> Results:
+    return {fold: record["result"] for fold, record in cell.records.items()}
 
 
 def _cell(
-    place: Place,
-    name: str,
-    folds: int,
-    recorded: dict[int, Record],
-    control: dict[int, Record],
-    numbers: dict[str, Any],
+    cell: Recorded, against: Results, numbers: dict[str, Any], control: str | None
 ) -> AccuracyCell:
-    dataset, readout, encoder = place
-    results = {fold: record["result"] for fold, record in sorted(recorded.items())}
-    against = {fold: record["result"] for fold, record in control.items()}
+    dataset, readout, encoder, name = cell.place
+    results = _results(cell)
     return AccuracyCell(
-        place=place,
+        place=(dataset, readout, encoder),
         bottleneck=name,
-        folds=folds,
+        folds=cell.repeats,
         results=results,
-        seconds=tuple(record["seconds"]["cpu"] for record in recorded.values()),
-        difference=None if recorded is control else paired(results, against),
+        seconds=tuple(record["seconds"]["cpu"] for record in cell.records.values()),
+        difference=None if name == control else paired(results, against),
         published=paper.value(numbers, readout, encoder, PUBLISHED.get(name, name), dataset),
     )
 

@@ -22,7 +22,10 @@ def test_the_tables_are_drawn_from_the_committed_results(page: str) -> None:
     assert filled(text) == text, "run python -m benchmarks.tables"
 
 
-@pytest.mark.parametrize("name", names())
+RECORDED = [name for name in names() if (RESULTS / recipe(name).folder).is_dir()]
+
+
+@pytest.mark.parametrize("name", RECORDED)
 def test_the_tables_of_results_are_those_of_the_committed_records(name: str) -> None:
     made = recipe(name)
     records = Records(RESULTS / made.folder)

@@ -32,6 +32,10 @@ def run(
         list[str] | None,
         typer.Option(metavar="AXIS=A,B", help="Only these cells, such as dataset=MUTAG,DD."),
     ] = None,
+    again: Annotated[
+        bool,
+        typer.Option("--again", help="Do again what other code than today's has recorded."),
+    ] = False,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Only say what is to do.")] = False,
     mirror: Mirror = None,
     cache: Cache = None,
@@ -39,6 +43,7 @@ def run(
 ) -> None:
     """Run the jobs of an experiment that have no record yet; stop and go on as you like."""
     from vgib.config import assignments
+    from vgib.experiments.engine.coverage import outdated
     from vgib.experiments.engine.live import Board, counts, shown
     from vgib.experiments.engine.recipe import recipe
     from vgib.experiments.engine.records import Records
@@ -46,10 +51,14 @@ def run(
     made = recipe(name)
     jobs = made.jobs(assignments(settings or []), assignments(subset or []))
     records = Records(out / made.folder)
-    board = Board(made, jobs, records.by_key(), workers or 1)
+    done = records.by_key()
+    old = outdated(made, jobs, done) if again else set()
+    board = Board(made, jobs, {key: done[key] for key in done.keys() - old}, workers or 1)
     if not dry_run:
         from vgib.experiments.engine.runner import run_recipe
 
+        if old:
+            records.forget(old)
         outcomes = run_recipe(
             made,
             jobs,

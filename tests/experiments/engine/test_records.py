@@ -94,6 +94,17 @@ def test_the_host_is_a_kind_of_machine_without_a_name() -> None:
     assert platform.node() not in json.dumps(found)
 
 
+def test_what_is_forgotten_leaves_the_rest_as_it_was(tmp_path: Path) -> None:
+    records = Records(tmp_path)
+    for key in ("a", "b", "c"):
+        records.append("A", record(key))
+    before = (tmp_path / "A.jsonl").read_bytes().splitlines()
+    records.forget({"b"})
+    assert (tmp_path / "A.jsonl").read_bytes().splitlines() == [before[0], before[2]]
+    records.forget({"b"})
+    assert list(records.by_key()) == ["a", "c"]
+
+
 def test_a_record_from_before_still_loads(tmp_path: Path) -> None:
     """Of a row that is called otherwise today, with settings that are gone, without a hash."""
     line = (

@@ -100,6 +100,25 @@ def test_what_is_done_is_not_done_again(finished: Path, places: list[object]) ->
     assert files == {path: path.stat().st_mtime_ns for path in finished.rglob("*.jsonl")}
 
 
+def test_what_other_code_recorded_is_done_again_on_request(
+    finished: Path, places: list[object], tmp_path: Path
+) -> None:
+    some = ("--subset", "encoder=gcn", "--subset", "bottleneck=none,gsat", "--subset", "fold=0")
+    first = Records(finished / "table4").by_key()
+    for key, record in first.items():
+        if key.startswith(("TU:Toy/sum/gcn/none/0", "TU:Toy/sum/gcn/gsat/0")):
+            code = {"code": "0" * 12} if "none" in key else {}
+            Records(tmp_path / "table4").append(key.rpartition("/")[0], record | code)
+    plan = json.loads(
+        run("run", "table4", *TOY, *some, "--out", tmp_path, "--again", "--dry-run", "--json")
+    )
+    assert plan == {"done": 1, "jobs": 2, "failed": 0}
+    run("run", "table4", *TOY, *some, "--out", tmp_path, "--again", *places)
+    again = Records(tmp_path / "table4").by_key()
+    assert len(again) == 2 and "0" * 12 not in {record["code"] for record in again.values()}
+    assert all(record["result"] == first[key]["result"] for key, record in again.items())
+
+
 def test_a_killed_run_goes_on_where_it_was(
     finished: Path, places: list[object], tmp_path: Path
 ) -> None:

@@ -34,13 +34,14 @@ def test_every_row_gives_a_full_result(drugs: DividedMolecules, method: str) -> 
     assert len(result["history"]) == 1 and "seconds" not in result["history"][0]
     for part in ("paper", "ring_intact", "half"):
         told = result[part]
-        assert told["best"] <= told["random"] and told["best"] <= told["divergence"] + 1e-9
+        assert told["best"] <= told["random"]
         assert 0 < told["kept_share"] <= 1 and told["valid_share"] == 1 and told["not_judged"] == 0
         assert len(told["each"]) == len(told["each_random"]) == len(told["each_best"]) == 8
         assert np.mean(told["each"]) == pytest.approx(1000 * told["divergence"], abs=1)
         # The best of a size is no better than the best of it and its neighbors.
         assert (np.array(told["each_same_best"]) >= told["each_best"]).all()
-        if part != "paper":  # which cuts rings
+        if part != "paper":  # which cuts rings, and may be better than the best that cuts none
+            assert told["best"] <= told["divergence"] + 1e-9
             assert (np.array(told["each_same_best"]) <= told["each"]).all()
     assert 0 <= result["paper"]["connected_share"] <= 1
     assert set(done.seconds) == {"job", "training", "epoch", "cpu"}

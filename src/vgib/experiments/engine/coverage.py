@@ -1,12 +1,14 @@
 """How much of each table has been computed, and by which code."""
 
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from vgib.experiments.engine.code import code_hash
 from vgib.experiments.engine.folders import job_module, names
+from vgib.experiments.engine.jobs import Job
 from vgib.experiments.engine.recipe import Recipe, recipe
-from vgib.experiments.engine.records import Records
+from vgib.experiments.engine.records import Record, Records
 
 
 def coverage(results: Path) -> dict[str, dict[str, Any]]:
@@ -42,10 +44,13 @@ def of_recipe(made: Recipe, records: Records) -> dict[str, int]:
 
 def of_code(made: Recipe, records: Records) -> dict[str, int]:
     """How many records of a recipe other code has made, and of how many it is not known."""
-    now, done = code_hash(job_module(made.job)), records.by_key()
-    keys = [job.key() for job in made.jobs()]
-    codes = [done[key].get("code") for key in keys if key in done]
-    return {
-        "out_of_date": sum(code not in (None, now) for code in codes),
-        "unknown": codes.count(None),
-    }
+    done = records.by_key()
+    old = [done[key].get("code") for key in outdated(made, made.jobs(), done)]
+    return {"out_of_date": len(old) - old.count(None), "unknown": old.count(None)}
+
+
+def outdated(made: Recipe, jobs: Sequence[Job], done: Mapping[str, Record]) -> set[str]:
+    """The keys of jobs whose records other code than today's has made, as far as is known."""
+    now = code_hash(job_module(made.job))
+    keys = {job.key() for job in jobs} & done.keys()
+    return {key for key in keys if done[key].get("code") != now}

@@ -10,7 +10,7 @@ import json
 import logging
 import os
 import platform
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -62,6 +62,16 @@ class Records:
         except OSError as error:
             why = error.strerror or error
             raise UnwritableError(f"cannot write the record to {str(path)!r}: {why}") from error
+
+    def forget(self, keys: Collection[str]) -> None:
+        """Removes the records of these keys, so that their jobs can be done again."""
+        for path in sorted(self.folder.rglob("*.jsonl")):
+            lines = path.read_bytes()[: _whole_lines(path)].splitlines(keepends=True)
+            kept = [line for line in lines if json.loads(line)["key"] not in keys]
+            if len(kept) < len(lines):
+                rest = path.with_suffix(".rest")
+                rest.write_bytes(b"".join(kept))
+                rest.replace(path)
 
 
 def read_lines(path: Path) -> Iterator[Record]:

@@ -146,7 +146,7 @@ def model_of(job: MoleculeJob) -> SubgraphRecognizer:
     """The untrained model of a job."""
     model = SubgraphRecognizer(
         job.encoder,
-        None if job.module == "vgib" else job.module,  # the preset says in which form
+        job.module,
         task="regression",
         preset=job.preset,
         features=job.features,

@@ -17,7 +17,6 @@ from vgib.data.splits import Split, stratified_folds
 from vgib.experiments.engine.finished import Clock, Finished
 from vgib.experiments.table4.budget import BudgetVGIB
 from vgib.experiments.table4.job import ClassificationJob
-from vgib.model.card import bottleneck_named_now
 from vgib.model.labels import as_targets, task_of
 from vgib.nn.bottleneck import Bottleneck, PredictFrom
 from vgib.nn.net import THREE_VIEWS, SubgraphNet, build
@@ -29,7 +28,7 @@ COLLAPSE_MARGIN = 0.01
 
 VIEWS: dict[str, tuple[PredictFrom, ...]] = {
     "gib": THREE_VIEWS,
-    "vgib": (*THREE_VIEWS, "average"),
+    "vgib-paper": (*THREE_VIEWS, "average"),
 }
 """What can be pooled at test time, for bottlenecks that score nodes before the readout."""
 
@@ -87,10 +86,7 @@ def fold_of(graphs: PackedGraphs, job: ClassificationJob) -> Split:
 
 def network(job: ClassificationJob, graphs: PackedGraphs, classes: int) -> SubgraphNet:
     """The untrained network of a job; folds start from weights of their own."""
-    module: str | type[Bottleneck]
-    module, options = bottleneck_named_now(job.module, job.options)
-    if "budget" in job.options:
-        module, options = BudgetVGIB, options | {"budget": job.options["budget"]}
+    module: str | type[Bottleneck] = BudgetVGIB if "budget" in job.options else job.module
     with seeded(training(job).seed):
         return build(
             encoder=job.encoder,
@@ -107,7 +103,7 @@ def network(job: ClassificationJob, graphs: PackedGraphs, classes: int) -> Subgr
                 dropout=job.dropout,
                 normalize=job.normalize,
             ),
-            bottleneck_options=options,
+            bottleneck_options=job.options,
         )
 
 

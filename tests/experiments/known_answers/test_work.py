@@ -4,17 +4,13 @@ import json
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
-import torch
 
 from vgib.data.known import KnownAnswers
 from vgib.data.splits import random_split
 from vgib.data.synthetic import generate_ba2motifs
 from vgib.experiments.known_answers.job import KnownAnswersJob
-from vgib.experiments.known_answers.network import AuthorsGIN
 from vgib.experiments.known_answers.work import by_protocol, compare, options_of, training_of
-from vgib.nn.sparse import Adjacency
 
 
 def job(module: str, life: str = "trained", **changes: Any) -> KnownAnswersJob:
@@ -99,17 +95,3 @@ def test_by_protocol_unmarked_mutagens_are_left_out_and_all_marked_ones_are_test
     found = by_protocol(KnownAnswers(graphs, alternatives, random_split(10)), seed=0).split
     assert found.test.tolist() == [2, 6, 8]
     assert sorted([*found.train, *found.val]) == [1, 2, 3, 5, 6, 7, 8, 9]
-
-
-def test_the_authors_network_weights_its_messages() -> None:
-    edges = torch.tensor([[0, 1, 1, 2], [1, 0, 2, 1]])
-    x, adj = torch.randn(3, 2), Adjacency.from_edge_index(edges, 3)
-    encoder = AuthorsGIN(2, hidden=4).eval()
-    weight = torch.rand(4)
-    states = encoder.states(x, adj.with_weight(weight))
-    assert [state.shape for state in states] == [(3, 4), (3, 4)]
-    h = encoder.first(x)
-    sent = torch.zeros(3, 4).index_add(0, adj.edge_index[1], weight[:, None] * h[adj.edge_index[0]])
-    assert torch.allclose(states[0], encoder.layers[0](h + sent).relu(), atol=1e-6)
-    assert torch.allclose(encoder(x, edges), encoder(x, adj), atol=1e-6)
-    assert np.isfinite(encoder(x, adj).detach().numpy()).all()

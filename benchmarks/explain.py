@@ -28,7 +28,7 @@ from vgib.explain import gnnexplainer
 from vgib.explain.explainer import Case
 from vgib.explain.frozen import Frozen
 from vgib.explain.many import explain_many, score
-from vgib.explain.vgib import VGIB
+from vgib.explain.methods.fidelity_gate import FidelityGate
 from vgib.select.random import random_connected
 from vgib.train.loop import seeded
 
@@ -121,7 +121,7 @@ def measure(graphs: PackedGraphs, sample: int, rounds: int, say: Callable[[str],
     apart = max(float((a - b).abs().max()) for a, b in zip(theirs, masks, strict=True))
     say(f"largest difference of the two GNNExplainers' masks: {apart:.1e}")
 
-    vgib = VGIB()
+    vgib = FidelityGate()
     fit = seconds(lambda: vgib.fit(model, graphs))
     alone = median(
         seconds(lambda: score(vgib, model, graphs, batch_size=BATCH_SIZE)) for _ in range(rounds)

@@ -50,7 +50,7 @@ RAY_RUNS = {
 }
 EXPLAIN = {
     "gnnexplainer_batched": "our GNNExplainer, all in batches, the same masks",
-    "vgib": "a fitted `vgib`",
+    "vgib": "a fitted `fidelity-gate`",
     "vgib_explanations": "likewise, with one `Explanation` for each graph",
 }
 RECOGNIZE = {

@@ -79,6 +79,10 @@ def _typed(text: str) -> Any:
         return [_typed(part) for part in text.split(",")] if "," in text else text
 
 
+DEFAULT_EXPLAINER = "fidelity-gate"
+"""The method that explains a trained network when none is named."""
+
+
 class Training(Settings):
     """How a model is trained."""
 

@@ -91,3 +91,19 @@ def data() -> list[Data]:
 @pytest.fixture
 def graphs(data: list[Data]) -> PackedGraphs:
     return PackedGraphs.from_data(data)
+
+
+@pytest.fixture
+def marked() -> PackedGraphs:
+    """Paths of six nodes, one of which (any) carries the mark."""
+    generator = torch.Generator().manual_seed(0)
+    ends = torch.tensor([[0, 1, 2, 3, 4], [1, 2, 3, 4, 5]])
+    path = torch.cat([ends, ends.flip(0)], dim=1)
+    graphs = []
+    for _ in range(60):
+        mark = torch.zeros(6)
+        mark[torch.randint(0, 6, (1,), generator=generator)] = 1
+        noise = torch.rand(6, generator=generator)
+        truth = mark > 0
+        graphs.append(Data(x=torch.stack([mark, noise], 1), edge_index=path, node_truth=truth))
+    return PackedGraphs.from_data(graphs)

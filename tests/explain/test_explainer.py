@@ -16,7 +16,11 @@ from vgib.explain.explainer import Explainer, as_batch, as_graphs, explainers
 
 # Each method at toy size.
 CASES: dict[str, dict[str, Any]] = {
+    "attention": {"steps": 3},
+    "fidelity-each": {"refine": 3},
+    "fidelity-gate": {"steps": 3},
     "gib": {"steps": 3, "inner_steps": 2},
+    "gmt-sam": {"steps": 3, "draws": 2},
     "gnnexplainer": {"epochs": 4},
     "gradcam": {},
     "graphmask": {"steps": 3},
@@ -27,10 +31,9 @@ CASES: dict[str, dict[str, Any]] = {
     "random": {},
     "subgraphx": {"samples": 1},
     "vgib": {"steps": 3},
-    "vgib-each": {"refine": 3},
     "vgib-paper": {"steps": 3},
 }
-RANDOM = {"random", "subgraphx", "gnnexplainer", "vgib-each"}
+RANDOM = {"random", "subgraphx", "gnnexplainer", "fidelity-each"}
 """Scores are drawn, or start from a draw that depends on the place in the batch."""
 DETERMINISTIC = sorted(set(CASES) - RANDOM)
 MODELS = ["ours-gcn", "ours-gat", "gcn", "gin-mean", "gat-max", "sage", "value"]

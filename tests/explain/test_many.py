@@ -9,11 +9,11 @@ from torch_geometric.data import Data
 from torch_geometric.loader import DataLoader
 
 from vgib.data.packed import PackedGraphs
-from vgib.explain.gradcam import GradCAM
 from vgib.explain.lift import to_edges
 from vgib.explain.many import explain_many, score, show
-from vgib.explain.occlusion import Occlusion
-from vgib.explain.vgib import VGIB
+from vgib.explain.methods.fidelity_gate import FidelityGate
+from vgib.explain.methods.gradcam import GradCAM
+from vgib.explain.methods.occlusion import Occlusion
 
 ModelOf = Callable[[str], nn.Module]
 
@@ -42,11 +42,11 @@ def test_methods_that_learn_are_fitted_on_what_they_explain_or_on_other_graphs(
     model_of: ModelOf, data: list[Data]
 ) -> None:
     model = model_of("gcn")
-    lazily = explain_many(model, data, "vgib", steps=2)
+    lazily = explain_many(model, data, "fidelity-gate", steps=2)
     assert lazily[0].removal == "exact"
-    other = explain_many(model, data, "vgib", steps=2, fit_on=data[:3])
+    other = explain_many(model, data, "fidelity-gate", steps=2, fit_on=data[:3])
     assert not torch.equal(lazily[0].node_mask, other[0].node_mask)
-    ready = VGIB(steps=2).fit(model, data)
+    ready = FidelityGate(steps=2).fit(model, data)
     learned = ready.module_
     again = explain_many(model, data, ready)
     assert ready.module_ is learned

@@ -16,8 +16,8 @@ from torch_geometric.explain.metric import fidelity, groundtruth_metrics, unfait
 from vgib.errors import InputError
 from vgib.explain.lift import to_edges
 from vgib.explain.many import explain_many
+from vgib.explain.methods.fidelity_gate import FidelityGate
 from vgib.explain.pyg import GIBExplainer, GSATExplainer, VGIBExplainer
-from vgib.explain.vgib import VGIB
 
 ModelOf = Callable[[str], nn.Module]
 ALGORITHMS = {
@@ -236,7 +236,9 @@ def test_pyg_draws_the_explanation(
 ) -> None:
     pytest.importorskip("matplotlib", reason="PyG draws with matplotlib")
     model = model_of("gcn")
-    found = explain_many(model, data, VGIB(steps=3))[0] if several else explained(model, data)
+    found = (
+        explain_many(model, data, FidelityGate(steps=3))[0] if several else explained(model, data)
+    )
     assert found.validate()
     found.visualize_graph(str(tmp_path / "graph.png"), backend="networkx")
     assert (tmp_path / "graph.png").read_bytes().startswith(b"\x89PNG")

@@ -13,9 +13,9 @@ from vgib.data.molecules import from_smiles, load_drugs
 from vgib.data.packed import PackedGraphs
 from vgib.data.synthetic import generate_ba2motifs
 from vgib.errors import InputError, UnknownNameError
+from vgib.explain.adapter import PosthocGSAT
 from vgib.explain.fidelity import fidelity
-from vgib.explain.gradcam import GradCAM
-from vgib.explain.gsat import GSAT
+from vgib.explain.methods.gradcam import GradCAM
 from vgib.explain.report import FILES, explain_graphs, write_explained
 from vgib.model.recognizer import SubgraphRecognizer
 from vgib.select.masks import keep_ratio
@@ -100,7 +100,7 @@ def test_methods_that_learn_do_so_on_the_graphs_they_are_given(
     classifier: SubgraphRecognizer,
 ) -> None:
     alone, taught, again = (
-        explain_graphs(classifier, MOTIFS[:3], GSAT(steps=3), fit_on=graphs)
+        explain_graphs(classifier, MOTIFS[:3], PosthocGSAT(steps=3), fit_on=graphs)
         for graphs in (None, MOTIFS[10:], MOTIFS[10:])
     )
     assert [one.scores for one in taught.found] == [one.scores for one in again.found]

@@ -326,7 +326,7 @@ def test_injection_equals_a_loop_and_has_the_right_gradient() -> None:
     mean, std = torch.randn(4, 2, dtype=F64), torch.rand(4, 2, dtype=F64)
 
     def fixed(*inputs: Tensor) -> Tensor:
-        return inject_noise(*inputs, torch.Generator().manual_seed(3))
+        return inject_noise(*inputs, rng=torch.Generator().manual_seed(3))
 
     drawn = torch.empty(4, 2, dtype=F64).normal_(generator=torch.Generator().manual_seed(3))
     found = fixed(h, keep, mean, std)

@@ -15,7 +15,11 @@ def test_every_method_is_listed_with_a_sentence() -> None:
     listed = methods()
     assert [one["name"] for one in listed] == explainers.names()
     assert all(one["about"] for one in listed)
-    assert {one["name"] for one in listed if one["learns"]} >= {"pgexplainer", "vgib"}
+    assert {one["name"] for one in listed if one["learns"]} >= {
+        "pgexplainer",
+        "vgib",
+        "fidelity-gate",
+    }
 
 
 @pytest.mark.parametrize("method", ["occlusion", "gradcam"])

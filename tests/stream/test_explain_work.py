@@ -27,7 +27,7 @@ def chunk() -> pa.Table:
     return pa.table({"line": list(range(1, 7)), "smiles": texts, "id": [None] * 6})
 
 
-@pytest.mark.parametrize("method", ["gradcam", "vgib"])
+@pytest.mark.parametrize("method", ["gradcam", "fidelity-gate"])
 def test_scores_are_those_of_the_method(method: str, model: Path, tmp_path: Path) -> None:
     learned_from = tmp_path / "some.smi"
     learned_from.write_text("\n".join(SMILES))

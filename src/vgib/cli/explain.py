@@ -20,6 +20,7 @@ from vgib.cli.options import (
     RuleOption,
 )
 from vgib.cli.recognize_cluster import chunks_bar, recognize_on_cluster, report_manifest
+from vgib.config import DEFAULT_EXPLAINER
 from vgib.select.policy import Selection
 
 
@@ -36,7 +37,7 @@ def explain(
             help="vgib, vgib-each, vgib-paper, gib, gsat, gnnexplainer, pgexplainer, graphmask, "
             "ig, gradcam, occlusion, subgraphx or random."
         ),
-    ] = "vgib",
+    ] = DEFAULT_EXPLAINER,
     keep_ratio: Annotated[
         float, typer.Option(help="Share of the nodes in the subgraph of each graph.")
     ] = 0.5,

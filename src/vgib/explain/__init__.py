@@ -1,15 +1,14 @@
 """Post-hoc explanation of graph models: one contract, all methods. Importing it registers them."""
 
-from vgib.explain import (  # noqa: F401
-    gib,
+from vgib.explain import adapter  # noqa: F401
+from vgib.explain.methods import (  # noqa: F401
+    fidelity_each,
+    fidelity_gate,
     gnnexplainer,
     gradcam,
     graphmask,
-    gsat,
     ig,
     occlusion,
     pgexplainer,
-    single,
     subgraphx,
-    vgib,
 )

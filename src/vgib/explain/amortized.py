@@ -59,18 +59,18 @@ class Amortized(Explainer):
             frozen.spread = self.spread_
             self.module_ = module = self.build(first)
             self.prepare(frozen, data, index)
-            trained = [p for p in module.parameters() if p.requires_grad]
-            adam = torch.optim.Adam(trained, lr=self.lr, fused=True)
-            falling = torch.optim.lr_scheduler.CosineAnnealingLR(adam, self.steps)
             losses: list[Tensor] = []
-            for step, batch in enumerate(_draws(data, index, self.batch_size, self.steps)):
-                loss = self.loss(Case.of(frozen, batch), step)
-                adam.zero_grad()
-                loss.backward()  # type: ignore[no-untyped-call]
-                nn.utils.clip_grad_norm_(trained, self.clip)
-                adam.step()
-                falling.step()
-                losses.append(loss.detach())
+            for steps, trained in self.stages():
+                adam = torch.optim.Adam(trained, lr=self.lr, fused=True)
+                falling = torch.optim.lr_scheduler.CosineAnnealingLR(adam, steps)
+                for step, batch in enumerate(_draws(data, index, self.batch_size, steps)):
+                    loss = self.loss(Case.of(frozen, batch), step)
+                    adam.zero_grad()
+                    loss.backward()  # type: ignore[no-untyped-call]
+                    nn.utils.clip_grad_norm_(trained, self.clip)
+                    adam.step()
+                    falling.step()
+                    losses.append(loss.detach())
         self.losses_ = [float(loss) for loss in losses]
         module.eval().requires_grad_(False)
         return self
@@ -94,8 +94,12 @@ class Amortized(Explainer):
             index: Which of them have a node.
         """
 
+    def stages(self) -> Iterator[tuple[int, list[nn.Parameter]]]:
+        """How many steps there are, and what they move; most methods learn in one stage."""
+        yield self.steps, [p for p in self.fitted.parameters() if p.requires_grad]
+
     def loss(self, case: Case, step: int) -> Tensor:
-        """What a step of training lowers."""
+        """What a step of a stage lowers."""
         raise TypeError(f"{type(self).__name__} must define loss(case, step) -> Tensor")
 
     @property

@@ -7,6 +7,7 @@ import torch
 from torch import Tensor, nn
 from torch_geometric.explain import Explanation
 
+from vgib.config import DEFAULT_EXPLAINER
 from vgib.data.packed import Batch
 from vgib.explain.explainer import Explainer, Graphs, as_graphs, explainers
 from vgib.explain.lift import to_edges
@@ -18,7 +19,7 @@ from vgib.select.policy import Rule
 def explain_many(
     model: nn.Module,
     graphs: Graphs,
-    method: str | type[Explainer] | Explainer = "vgib",
+    method: str | type[Explainer] | Explainer = DEFAULT_EXPLAINER,
     *,
     fit_on: Graphs | None = None,
     batch_size: int = 1024,

@@ -10,14 +10,12 @@ from torch_geometric.explain import Explanation
 from torch_geometric.explain.algorithm import ExplainerAlgorithm
 from torch_geometric.explain.config import MaskType, ModelMode, ModelTaskLevel
 
+from vgib.config import DEFAULT_EXPLAINER
 from vgib.errors import InputError
 from vgib.explain.amortized import Amortized
-from vgib.explain.explainer import Graphs, as_batch, as_graphs
+from vgib.explain.explainer import Graphs, as_batch, as_graphs, explainers
 from vgib.explain.frozen import ModelTask
-from vgib.explain.gib import GIB
-from vgib.explain.gsat import GSAT
 from vgib.explain.lift import to_edges
-from vgib.explain.vgib import VGIB, PublishedVGIB
 
 log = logging.getLogger(__name__)
 
@@ -35,8 +33,10 @@ class _Algorithm(ExplainerAlgorithm):  # type: ignore[misc]  # PyG ships no type
     is quick to type and, for a single graph, a poor teacher.
     """
 
-    def __init__(self, explainer: Amortized) -> None:
+    def __init__(self, method: str, **options: Any) -> None:
         super().__init__()
+        explainer = explainers.make(method, **options)
+        assert isinstance(explainer, Amortized)
         self.explainer = explainer
 
     def fit(self, model: nn.Module, graphs: Graphs) -> Self:
@@ -110,12 +110,12 @@ class _Algorithm(ExplainerAlgorithm):  # type: ignore[misc]  # PyG ships no type
 
 
 class VGIBExplainer(_Algorithm):
-    """The variational graph information bottleneck.
+    """What :func:`vgib.explain_many` does by default, or the paper's bottleneck.
 
     Args:
-        preset: ``"recommended"`` (:class:`vgib.explain.vgib.VGIB`) or ``"paper"``
-            (:class:`vgib.explain.vgib.PublishedVGIB`).
-        options: Of that class.
+        preset: ``"recommended"`` (:data:`vgib.config.DEFAULT_EXPLAINER`) or ``"paper"``
+            (:class:`vgib.nn.paper_vgib.PaperVGIB` on the frozen model).
+        options: Of that method.
     """
 
     def __init__(
@@ -123,21 +123,21 @@ class VGIBExplainer(_Algorithm):
     ) -> None:
         if preset not in ("recommended", "paper"):
             raise InputError(f"preset must be 'recommended' or 'paper'; got {preset!r}")
-        super().__init__((VGIB if preset == "recommended" else PublishedVGIB)(**options))
+        super().__init__(DEFAULT_EXPLAINER if preset == "recommended" else "vgib-paper", **options)
 
 
 class GIBExplainer(_Algorithm):
-    """The graph information bottleneck; options of :class:`vgib.explain.gib.GIB`."""
+    """The graph information bottleneck; options of :class:`vgib.nn.gib.GIB`."""
 
     def __init__(self, **options: Any) -> None:
-        super().__init__(GIB(**options))
+        super().__init__("gib", **options)
 
 
 class GSATExplainer(_Algorithm):
-    """Graph stochastic attention; options of :class:`vgib.explain.gsat.GSAT`."""
+    """Graph stochastic attention; options of :class:`vgib.nn.gsat.GSAT`."""
 
     def __init__(self, **options: Any) -> None:
-        super().__init__(GSAT(**options))
+        super().__init__("gsat", **options)
 
 
 def _as_data_list(x: Tensor, edge_index: Tensor, batch: Tensor | None) -> list[Data]:

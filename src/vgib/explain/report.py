@@ -17,6 +17,7 @@ import pandas as pd
 import torch
 from torch import Tensor
 
+from vgib.config import DEFAULT_EXPLAINER
 from vgib.data.files import json_text, replacing_folder, write_text
 from vgib.data.molecules import Molecules, Rejected, atom_features
 from vgib.data.packed import PackedGraphs
@@ -76,7 +77,7 @@ class Explained:
 def explain_graphs(
     model: SubgraphRecognizer,
     graphs: Any,
-    method: str | type[Explainer] | Explainer = "vgib",
+    method: str | type[Explainer] | Explainer = DEFAULT_EXPLAINER,
     *,
     keep_ratio: float = 0.5,
     rule: Rule | None = None,

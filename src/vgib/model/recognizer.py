@@ -24,7 +24,7 @@ from vgib.model.evaluate import quality
 from vgib.model.labels import as_targets, labels_each, task_of, with_labels
 from vgib.model.results import Recognitions, Subgraph
 from vgib.model.shipped import find
-from vgib.nn.bottleneck import Bottleneck, Task, bottlenecks
+from vgib.nn.bottleneck import PLACES, Bottleneck, Task, bottlenecks
 from vgib.nn.layers import LAYERS
 from vgib.nn.net import SubgraphNet, build
 from vgib.registry import option_names
@@ -35,9 +35,6 @@ from vgib.train.loop import predict_all, seeded, train
 log = logging.getLogger(__name__)
 
 VALIDATION_SHARE = 0.1
-PLACES = ("channels", "site")
-"""What a bottleneck is told by the network that it is built into, not by its user."""
-
 MEMBERS = "members"
 """The folder inside a model's folder that holds its further members, numbered from 1."""
 

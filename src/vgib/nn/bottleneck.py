@@ -219,6 +219,9 @@ class Bottleneck(nn.Module):
 
 bottlenecks: Registry[Bottleneck] = Registry("bottleneck")
 
+PLACES = ("channels", "site")
+"""What a bottleneck is told by the network that it is built into, not by its user."""
+
 
 def build_in(
     kind: str | type[Bottleneck] | Bottleneck, site: Site, options: dict[str, Any]

@@ -33,7 +33,7 @@ def relax(logits: Tensor, temperature: float, rng: Rng = None) -> Tensor:
     return torch.sigmoid((logits + torch.logit(u)) / temperature)
 
 
-def inject_noise(h: Tensor, keep: Tensor, mean: Tensor, std: Tensor, rng: Rng = None) -> Tensor:
+def inject_noise(h: Tensor, keep: Tensor, mean: Tensor, std: Tensor, *, rng: Rng = None) -> Tensor:
     r"""Replaces part of each node's representation by noise of the prior (Sec. 4.1).
 
     .. math:: z_j = \lambda_j h_j + (1 - \lambda_j)\,\epsilon_j, \quad
@@ -84,8 +84,8 @@ def graph_statistics(h: Tensor, graphs: Segments, std_floor: float) -> tuple[Ten
     .. math:: \mu_h = \tfrac1m \textstyle\sum_j h_j, \quad
               \sigma_h^2 = \tfrac1m \sum_j (h_j - \mu_h)^2
 
-    They are detached: the prior is a fact about the graph, not a way to lower the loss. Of a
-    constant channel, as all are in a graph of one node, the spread is ``std_floor``.
+    They are detached: a fact about the graph, not a way to lower the loss. ``std_floor`` is for
+    constant channels and graphs of one node.
     """
     mean = graphs.mean(h)
     variance = graphs.mean(graphs.spread(mean).sub_(h).square_())
@@ -170,10 +170,10 @@ class PaperVGIB(Bottleneck):
             return Perturbed(encoded.as_readout(kept + mean * (sizes - gates)), p)
         keep = relax(logits, self.temperature)
         sums = node_sums(h, keep, graphs)
-        perturbed = Perturbed(encoded.as_readout(noisy_sum(sums, mean, std)), p)
-        if encoded.readout is None:
-            mean_, std_ = graphs.spread_or_broadcast(mean), graphs.spread_or_broadcast(std)
-            perturbed.z = inject_noise(h, keep, mean_, std_)
+        graph = None if encoded.readout is None else encoded.as_readout(noisy_sum(sums, mean, std))
+        perturbed = Perturbed(graph, p)
+        if graph is None:
+            perturbed.z = inject_noise(h, keep, *map(graphs.spread_or_broadcast, (mean, std)))
         if self.weights["compression"]:
             price = compression(sums, mean, std, self.pole_floor)
             perturbed.terms["compression"] = price.mean()

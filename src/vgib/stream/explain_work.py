@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from vgib.chem.batch import Readings
+from vgib.config import DEFAULT_EXPLAINER
 from vgib.data.loading import load_graphs
 from vgib.errors import InputError
 from vgib.explain.explainer import Explainer, explainers
@@ -30,7 +31,7 @@ class Explain(Recognize):
     """
 
     single: bool = True
-    method: str = "vgib"
+    method: str = DEFAULT_EXPLAINER
     fit_on: str | None = None
     seed: int = 0
 

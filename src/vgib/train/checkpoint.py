@@ -126,7 +126,7 @@ class Progress:
         self.net.bottleneck.start_epoch(epoch)
         self.net.train()
         if self.stage.moves:
-            _let_rest(self.net)
+            let_rest(self.net)
 
     def update_mean(self) -> None:
         """Moves the running mean of the weights, when one is kept, towards what they are now."""
@@ -229,14 +229,14 @@ def stage_epochs(stage: Stage, epochs: int) -> int:
     return max(1, round(stage.share * epochs))
 
 
-def _let_rest(module: nn.Module) -> None:
+def let_rest(module: nn.Module) -> None:
     """Puts every part of a module in evaluation mode of which no parameter moves."""
     for part in module.children():
         parameters = list(part.parameters())
         if parameters and not any(parameter.requires_grad for parameter in parameters):
             part.eval()
         else:
-            _let_rest(part)
+            let_rest(part)
 
 
 def restore(net: SubgraphNet, checkpoint: Path) -> History:

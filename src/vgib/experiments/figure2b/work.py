@@ -108,7 +108,7 @@ def changes(
     clean = net.rescale(encoded.output)
     total = torch.zeros(len(graphs))
     for _ in range(job.draws):
-        z = inject_noise(encoded.h, keep, mean, std, generator)
+        z = inject_noise(encoded.h, keep, mean, std, rng=generator)
         noisy = net.rescale(net.head(encoded.pool(z)))
         total += (noisy - clean).abs().squeeze(1)
     return total / job.draws

@@ -9,7 +9,7 @@ from torch import nn
 from vgib.data.packed import PackedGraphs
 from vgib.explain.explainer import Case
 from vgib.explain.frozen import Frozen
-from vgib.explain.graphmask import GraphMask
+from vgib.explain.methods.graphmask import GraphMask
 
 ModelOf = Callable[[str], nn.Module]
 

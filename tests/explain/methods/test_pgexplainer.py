@@ -11,7 +11,7 @@ from torch_geometric.explain import PGExplainer as PygPGExplainer
 from vgib.data.packed import PackedGraphs
 from vgib.explain.explainer import Case
 from vgib.explain.frozen import Frozen
-from vgib.explain.pgexplainer import PGExplainer
+from vgib.explain.methods.pgexplainer import PGExplainer
 
 ModelOf = Callable[[str], nn.Module]
 

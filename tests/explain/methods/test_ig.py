@@ -9,7 +9,7 @@ from torch import Tensor, nn
 from vgib.data.packed import PackedGraphs
 from vgib.explain.explainer import Case
 from vgib.explain.frozen import Frozen
-from vgib.explain.ig import IntegratedGradients
+from vgib.explain.methods.ig import IntegratedGradients
 
 ModelOf = Callable[[str], nn.Module]
 

@@ -1,8 +1,7 @@
-"""The variational graph information bottleneck on a frozen model: as published, and as advised."""
+"""A gate that is trained on the fidelity by which explanations are judged here."""
 
 from collections.abc import Iterator
 from copy import deepcopy
-from math import cos, pi
 from typing import Any
 
 import torch
@@ -12,78 +11,12 @@ from vgib.data.packed import PackedGraphs
 from vgib.errors import InputError
 from vgib.explain.amortized import Amortized, Readout, exact_readout, keep_nodes
 from vgib.explain.explainer import Case, explainers
-from vgib.explain.frozen import Frozen, Removal
+from vgib.explain.frozen import Frozen
 from vgib.explain.lift import ranks
-from vgib.explain.occlusion import single_drops
-from vgib.nn.bottleneck import Gate
+from vgib.explain.methods.occlusion import single_drops
 from vgib.nn.gsat import bernoulli_kl
-from vgib.nn.paper_vgib import (
-    UNIFORM_FLOOR,
-    compression,
-    graph_statistics,
-    inject_noise,
-    node_sums,
-    relax,
-)
+from vgib.nn.paper_vgib import UNIFORM_FLOOR, inject_noise
 from vgib.nn.sparse import Segments
-
-
-@explainers.register("vgib-paper")
-class PublishedVGIB(Amortized):
-    r"""Noise in the last layer, and a price for what gets through (Sec. 4, on a frozen model).
-
-    .. math:: \min \; \mathcal L(f(G_N), \hat y) + \beta\, \mathcal L_{MI}(z_N, G), \quad
-              z_j = \lambda_j h_j + (1 - \lambda_j) \epsilon_j
-
-    The gate sees the last layer's states; the noise has the moments of each graph's own nodes. What
-    follows the last layer (activation, readout, head) is the model's own.
-
-    Note:
-        ``h`` is what the last message-passing layer gives. An activation that is no part of the
-        layer comes after the noise, where training from scratch has it before.
-
-    Args:
-        beta: Weight of the compression bound.
-        temperature: Of the relaxation.
-        pole_floor: See :func:`vgib.nn.vgib.compression`.
-        std_floor: Least spread of the noise.
-        rest: See :class:`Amortized`.
-    """
-
-    removal: Removal = "representation"
-
-    def __init__(
-        self,
-        *,
-        beta: float = 0.1,
-        temperature: float = 1.0,
-        pole_floor: float = 1e-2,
-        std_floor: float = 1e-2,
-        **rest: Any,
-    ) -> None:
-        super().__init__(**rest)
-        self.beta, self.temperature = beta, temperature
-        self.pole_floor, self.std_floor = pole_floor, std_floor
-
-    def build(self, case: Case) -> nn.Module:
-        """The gate."""
-        return Gate(case.clean.states[-1].flatten(1).shape[1])
-
-    def loss(self, case: Case, step: int) -> Tensor:
-        """Prediction and compression."""
-        state, graphs = case.clean.states[-1], case.batch.graphs
-        h = state.flatten(1)
-        keep = relax(self.fitted(h), self.temperature)
-        mean, std = graph_statistics(h, graphs, self.std_floor)
-        z = inject_noise(h, keep, graphs.spread(mean), graphs.spread(std))
-        run = case.frozen.run(case.batch, on_last=lambda _: z.view_as(state))
-        bound = compression(node_sums(h, keep, graphs), mean, std, self.pole_floor)
-        return case.frozen.losses(run.output, case.goal).mean() + self.beta * bound.mean()
-
-    def explain(self, case: Case) -> Tensor:
-        """The keep-probabilities."""
-        scores: Tensor = self.fitted(case.clean.states[-1].flatten(1)).sigmoid()
-        return scores
 
 
 class AwareGate(nn.Module):
@@ -207,9 +140,9 @@ WARM_LR = 3e-3
 """Learning rate at the start of the warm-up."""
 
 
-@explainers.register("vgib")
-class VGIB(Amortized):
-    r"""The recommended form: whole nodes are taken out of the graph, and the rest must deny it.
+@explainers.register("fidelity-gate")
+class FidelityGate(Amortized):
+    r"""Whole nodes are taken out of the graph: what is left must say the same, the rest deny it.
 
     .. math:: \min \; \mathcal L(f(G_\lambda), \hat y) + c\, \mathcal L(f(G_{1 - \lambda}),
               \text{not } \hat y) + \beta \operatorname{mean}_j \mathrm{KL}(p_j \| r)
@@ -221,11 +154,11 @@ class VGIB(Amortized):
     allows it (``removal == "exact"``, tried out in ``fit``). Elsewhere messages are weighted and
     features replaced (``"messages"``).
 
-    With ``warm`` steps the gate first learns, by least squares, the :func:`single_effects`
-    :math:`d_j` of taking out each node alone, :math:`\min \sum_j (s_j - d_j)^2`. They are measured
-    on graphs of ``fit`` only; afterwards the gate reads them off the states. When ``anchored``,
-    the r of the KL is no longer one rate but what the gate said then, :math:`r_j = \sigma(s^0_j)`:
-    the bound prices what is said beyond single nodes.
+    An ``anchored`` gate first learns, by least squares, the :func:`single_effects` :math:`d_j` of
+    taking out each node alone, :math:`\min \sum_j (s_j - d_j)^2`. They are measured on graphs of
+    ``fit`` only; afterwards the gate reads them off the states. The r of the KL is then no longer
+    one rate but what the gate said after these steps, :math:`r_j = \sigma(s^0_j)`: the price is
+    that of saying more than single nodes do.
 
     Note:
         Trained on the quantity by which explanations are judged here, which the baselines are not.
@@ -247,16 +180,13 @@ class VGIB(Amortized):
         jitter: Randomness of the gates.
         balance: Whether graphs weigh inversely to how often their predicted class occurs, so that
             the gate learns as much from a rare one.
-        warm: Steps on the effects of single nodes before all else.
-        anchored: Whether the prior of the KL is what the gate said after the warm-up.
-        refine: Steps by which the logits of the graphs at hand are improved after the gate has
-            spoken; costly beside it, and the better for it.
-        refine_lr: The rate of these steps; it falls to 0 along a cosine.
+        anchored: Whether the gate starts from the effects of single nodes, and is held near them.
+        warm: Steps on these effects before all else.
         hidden: Width of the gate.
         std_floor: Least spread of the noise.
         batch_size: See :class:`Amortized`.
-        lr: Likewise.
-        rest: Likewise.
+        lr: See :class:`Amortized`.
+        rest: See :class:`Amortized`.
     """
 
     def __init__(
@@ -272,10 +202,8 @@ class VGIB(Amortized):
         temperatures: tuple[float, float] = (0.3, 0.1),
         jitter: float = 0.3,
         balance: bool = False,
-        warm: int = 0,
         anchored: bool = False,
-        refine: int = 0,
-        refine_lr: float = 0.05,
+        warm: int = 150,
         hidden: int = 64,
         std_floor: float = 1e-2,
         batch_size: int = 128,
@@ -290,7 +218,6 @@ class VGIB(Amortized):
         if anchored and not warm:
             raise InputError("anchored=True needs warm steps to anchor the gate to; got warm=0")
         self.balance, self.warm, self.anchored = balance, warm, anchored
-        self.refine, self.refine_lr = refine, refine_lr
         self.readout_: Readout | None = None
         self.class_weight_: Tensor | None = None
         self.anchor_: nn.Module | None = None
@@ -316,7 +243,7 @@ class VGIB(Amortized):
     def prepare(self, frozen: Frozen, graphs: PackedGraphs, index: Tensor) -> None:
         """Counts the classes and warms up, as far as asked."""
         self.class_weight_, self.anchor_ = None, None
-        if not (self.balance or self.warm):
+        if not (self.balance or self.anchored):
             return
         some = index[torch.randperm(len(index))][:WARM_GRAPHS]
         chunks = torch.split(some, self.batch_size)
@@ -325,7 +252,7 @@ class VGIB(Amortized):
             classes = frozen.log_probabilities(cases[0].clean.output).shape[1]
             goals = torch.cat([case.goal for case in cases])
             self.class_weight_ = balanced(goals, classes)
-        if self.warm:
+        if self.anchored:
             self._warm_up(cases)
 
     def _warm_up(self, cases: list[Case]) -> None:
@@ -345,8 +272,7 @@ class VGIB(Amortized):
             loss.backward()  # type: ignore[no-untyped-call]
             adam.step()
             falling.step()
-        if self.anchored:
-            self.anchor_ = deepcopy(gate).requires_grad_(False)
+        self.anchor_ = deepcopy(gate).requires_grad_(False)
 
     def _weight(self, case: Case) -> Tensor:
         """What each graph counts, ``[num_graphs]``."""
@@ -372,7 +298,7 @@ class VGIB(Amortized):
     def loss_of(
         self, case: Case, logits: Tensor, progress: float, prior: Tensor | None = None
     ) -> Tensor:
-        """Likewise, of logits wherever they come from; ``progress`` in [0, 1] hardens the gates."""
+        """The loss of logits wherever they come from; ``progress`` in [0, 1] hardens the gates."""
         frozen, weight = case.frozen, self._weight(case)
         low, high = self.shares
         share = torch.empty(case.batch.num_graphs).uniform_(low, high)
@@ -402,26 +328,8 @@ class VGIB(Amortized):
         return keep_nodes(case, keep, readout=self.readout_, inputs=inputs)
 
     def explain(self, case: Case) -> Tensor:
-        """The logits, refined if asked, and squashed."""
-        return squashed(self.refined(case, *self.logits(case)))
-
-    def refined(self, case: Case, logits: Tensor, prior: Tensor | None = None) -> Tensor:
-        """Logits after ``refine`` steps of Adam on the loss of their own graphs.
-
-        The graphs of a batch share nothing, and Adam moves each logit by its own gradient alone.
-        """
-        free = logits.detach().clone().requires_grad_()
-        adam = torch.optim.Adam([free], lr=self.refine_lr)
-        for step in range(self.refine):
-            for group in adam.param_groups:
-                group["lr"] = self.refine_lr * (1 + cos(pi * step / self.refine)) / 2
-            adam.zero_grad()
-            own = centered(free, case.batch.graphs)
-            # The loss is a mean over graphs; their sum leaves each graph its own gradient.
-            loss = self.loss_of(case, own, step / self.refine, prior) * case.batch.num_graphs
-            loss.backward()  # type: ignore[no-untyped-call]
-            adam.step()
-        return centered(free.detach(), case.batch.graphs)
+        """The logits, squashed."""
+        return squashed(self.logits(case)[0])
 
 
 def _rounds(count: int, steps: int) -> Iterator[int]:

@@ -7,7 +7,7 @@ from torch_geometric.nn import GCNConv, global_add_pool
 from vgib.data.packed import PackedGraphs
 from vgib.explain.explainer import Case
 from vgib.explain.frozen import Frozen
-from vgib.explain.gradcam import GradCAM
+from vgib.explain.methods.gradcam import GradCAM
 
 
 class Linear(nn.Module):

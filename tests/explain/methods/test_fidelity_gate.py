@@ -1,11 +1,10 @@
-"""VGIB on a frozen model, as published and as recommended."""
+"""A gate that is trained on fidelity, on frozen models."""
 
 from collections.abc import Callable
 
 import pytest
 import torch
 from torch import Tensor, nn
-from torch_geometric.data import Data
 from torch_geometric.nn import GCNConv, global_add_pool
 
 from vgib.data.packed import PackedGraphs
@@ -13,11 +12,10 @@ from vgib.errors import InputError
 from vgib.explain.amortized import keep_nodes
 from vgib.explain.explainer import Case
 from vgib.explain.frozen import Frozen
-from vgib.explain.vgib import (
+from vgib.explain.methods.fidelity_gate import (
     LEVELS,
-    VGIB,
     AwareGate,
-    PublishedVGIB,
+    FidelityGate,
     balanced,
     gate_features,
     logit_kl,
@@ -59,25 +57,9 @@ class MarkedByLayer(nn.Module):
         return torch.cat([-logit, logit], dim=1)
 
 
-@pytest.fixture
-def marked() -> PackedGraphs:
-    """Paths of six nodes, one of which (any) carries the mark."""
-    generator = torch.Generator().manual_seed(0)
-    ends = torch.tensor([[0, 1, 2, 3, 4], [1, 2, 3, 4, 5]])
-    path = torch.cat([ends, ends.flip(0)], dim=1)
-    graphs = []
-    for _ in range(60):
-        mark = torch.zeros(6)
-        mark[torch.randint(0, 6, (1,), generator=generator)] = 1
-        noise = torch.rand(6, generator=generator)
-        truth = mark > 0
-        graphs.append(Data(x=torch.stack([mark, noise], 1), edge_index=path, node_truth=truth))
-    return PackedGraphs.from_data(graphs)
-
-
-def test_the_recommended_form_finds_what_the_prediction_hangs_on(marked: PackedGraphs) -> None:
+def test_the_gate_finds_what_the_prediction_hangs_on(marked: PackedGraphs) -> None:
     model = MarkedByLayer()
-    explainer = VGIB(steps=150).fit(model, marked)
+    explainer = FidelityGate(steps=150).fit(model, marked)
     assert explainer.removal == "exact"
     scores = explainer.scores(model, marked.batch()).view(60, 6)
     assert marked.node_truth is not None
@@ -90,7 +72,7 @@ def test_without_a_way_to_remove_nodes_messages_and_features_are_used(
     marked: PackedGraphs,
 ) -> None:
     model = Marked()
-    explainer = VGIB(steps=150).fit(model, marked)
+    explainer = FidelityGate(steps=150).fit(model, marked)
     assert explainer.removal == "messages"
     scores = explainer.scores(model, marked.batch()).view(60, 6)
     assert marked.node_truth is not None
@@ -100,7 +82,7 @@ def test_without_a_way_to_remove_nodes_messages_and_features_are_used(
 
 def test_each_term_can_be_left_out(model_of: ModelOf, graphs: PackedGraphs) -> None:
     case = Case.of(Frozen(model_of("gcn")), graphs.batch())
-    explainer = VGIB(steps=1).fit(model_of("gcn"), graphs)
+    explainer = FidelityGate(steps=1).fit(model_of("gcn"), graphs)
 
     def loss(**changes: float) -> float:
         for name, value in changes.items():
@@ -119,7 +101,7 @@ def test_noise_can_be_left_out_only_where_nodes_can_be_removed(
 ) -> None:
     for of, differs in (("gcn", False), ("maxsage", True)):
         case = Case.of(Frozen(model_of(of)), graphs.batch())
-        explainer = VGIB(steps=1, noise=False).fit(model_of(of), graphs)
+        explainer = FidelityGate(steps=1, noise=False).fit(model_of(of), graphs)
         keep = (torch.arange(graphs.num_nodes) % 2).float()
         outputs = [explainer._output(case, keep) for _ in range(2)]
         assert differs is not torch.equal(*outputs)
@@ -161,28 +143,20 @@ def test_the_gate_starts_from_the_pulls_and_may_be_blind_to_them(
     model_of: ModelOf, graphs: PackedGraphs
 ) -> None:
     model, batch = model_of("ours-gcn"), graphs.batch()
-    explainer = VGIB(steps=1, lr=1e-9).fit(model, graphs)
+    explainer = FidelityGate(steps=1, lr=1e-9).fit(model, graphs)
     case = Case.of(Frozen(model), batch)
     g = explainer.features(case)[:, -len(LEVELS) :].mean(1)
     torch.testing.assert_close(explainer.fitted(explainer.features(case)), g, atol=1e-4, rtol=1e-4)
-    blind = VGIB(steps=1, aware=False).fit(model, graphs)
+    blind = FidelityGate(steps=1, aware=False).fit(model, graphs)
     assert torch.equal(blind.features(case), case.clean.states[-1])
     assert len(blind.fitted.start) == 0
 
 
 def test_removal_can_be_left_to_messages(model_of: ModelOf, graphs: PackedGraphs) -> None:
-    assert VGIB(steps=1).fit(model_of("ours-gcn"), graphs).removal == "exact"
-    assert VGIB(steps=1, exact=False).fit(model_of("ours-gcn"), graphs).removal == "messages"
-
-
-def test_steps_on_the_graph_itself_change_what_the_gate_proposed(
-    model_of: ModelOf, graphs: PackedGraphs
-) -> None:
-    model = model_of("ours-gcn")
-    fast = VGIB(steps=2).fit(model, graphs)
-    before = fast.scores(model, graphs.batch())
-    fast.refine = 5
-    assert not torch.equal(before, fast.scores(model, graphs.batch()))
+    assert FidelityGate(steps=1).fit(model_of("ours-gcn"), graphs).removal == "exact"
+    assert (
+        FidelityGate(steps=1, exact=False).fit(model_of("ours-gcn"), graphs).removal == "messages"
+    )
 
 
 def test_rare_classes_weigh_as_much_as_common_ones() -> None:
@@ -198,7 +172,7 @@ def test_a_balanced_loss_is_the_mean_over_classes_of_their_means(
     model = model_of("ours-gcn")
     # Hard gates without noise or jitter: the same loss whatever else is in the batch.
     fixed = {"noise": False, "jitter": 0.0, "shares": (0.5, 0.5), "temperatures": (1e-4, 1e-4)}
-    explainer = VGIB(steps=1, lr=1e-9, balance=True, **fixed).fit(model, graphs)
+    explainer = FidelityGate(steps=1, lr=1e-9, balance=True, **fixed).fit(model, graphs)
     case = Case.of(Frozen(model), graphs.batch())
     case.goal = torch.tensor([0] * (len(graphs) - 1) + [1])
     explainer.class_weight_ = balanced(case.goal, 3)
@@ -230,7 +204,7 @@ def test_the_warm_up_alone_teaches_single_effects(marked: PackedGraphs) -> None:
     aim = single_effects(case)
     misses = []
     for warm in (1, 200):
-        explainer = VGIB(steps=1, lr=1e-12, warm=warm).fit(model, marked)
+        explainer = FidelityGate(steps=1, lr=1e-12, anchored=True, warm=warm).fit(model, marked)
         misses.append(float((explainer.logits(case)[0] - aim).square().mean()))
     assert misses[1] < 0.1
     assert misses[1] < misses[0] / 2
@@ -243,7 +217,9 @@ def test_an_anchored_gate_stays_nearer_to_its_start_the_higher_the_price(
     case = Case.of(Frozen(model), marked.batch())
     moved = []
     for beta in (0.0, 100.0):
-        explainer = VGIB(steps=40, lr=1e-2, warm=50, anchored=True, beta=beta).fit(model, marked)
+        explainer = FidelityGate(steps=40, lr=1e-2, warm=50, anchored=True, beta=beta).fit(
+            model, marked
+        )
         logits, prior = explainer.logits(case)
         assert prior is not None
         moved.append(float((logits - prior).square().mean()))
@@ -252,7 +228,7 @@ def test_an_anchored_gate_stays_nearer_to_its_start_the_higher_the_price(
 
 def test_an_anchor_needs_a_warm_up() -> None:
     with pytest.raises(InputError, match="warm=0"):
-        VGIB(anchored=True)
+        FidelityGate(anchored=True, warm=0)
 
 
 def test_the_price_of_an_anchored_gate_is_a_divergence() -> None:
@@ -297,7 +273,7 @@ def test_scores_keep_the_order_of_logits_however_far_apart(
     model_of: ModelOf, graphs: PackedGraphs
 ) -> None:
     model = model_of("gcn")
-    explainer = VGIB(steps=1).fit(model, graphs)
+    explainer = FidelityGate(steps=1).fit(model, graphs)
     before = explainer.scores(model, graphs.batch())
     with torch.no_grad():
         for parameter in (*explainer.fitted.mlp[-1].parameters(), explainer.fitted.start):
@@ -305,24 +281,3 @@ def test_scores_keep_the_order_of_logits_however_far_apart(
     after = explainer.scores(model, graphs.batch())
     for low, high in zip(graphs.node_ptr[:-1], graphs.node_ptr[1:], strict=True):
         assert torch.equal(before[low:high].argsort(), after[low:high].argsort())
-
-
-def test_the_published_form_trains_the_gate_on_the_last_layer(marked: PackedGraphs) -> None:
-    model = MarkedByLayer()
-    explainer = PublishedVGIB(steps=150, lr=2e-2, beta=0.1).fit(model, marked)
-    scores = explainer.scores(model, marked.batch()).view(60, 6)
-    assert marked.node_truth is not None
-    truth = marked.node_truth.view(60, 6)
-    assert scores[truth].mean() > scores[~truth].mean()
-
-
-def test_a_higher_price_keeps_less(marked: PackedGraphs) -> None:
-    model = MarkedByLayer()
-    kept = [
-        PublishedVGIB(steps=60, lr=1e-2, beta=beta)
-        .fit(model, marked)
-        .scores(model, marked.batch())
-        .mean()
-        for beta in (0.01, 10.0)
-    ]
-    assert kept[1] < kept[0]

@@ -1,4 +1,4 @@
-"""The recommended objective, graph by graph."""
+"""The loss of the fidelity gate, graph by graph."""
 
 from collections.abc import Callable
 
@@ -8,8 +8,8 @@ from torch import nn
 from vgib.data.packed import PackedGraphs
 from vgib.explain.explainer import Case
 from vgib.explain.frozen import Frozen
-from vgib.explain.single import SingleVGIB
-from vgib.explain.vgib import LEVELS, pulls, squashed
+from vgib.explain.methods.fidelity_each import FidelityEach
+from vgib.explain.methods.fidelity_gate import LEVELS, pulls, squashed
 
 ModelOf = Callable[[str], nn.Module]
 
@@ -18,7 +18,7 @@ def test_without_a_step_it_says_what_the_model_says_of_its_nodes(
     model_of: ModelOf, graphs: PackedGraphs
 ) -> None:
     model, batch = model_of("ours-gcn"), graphs.batch()
-    explainer = SingleVGIB(refine=0)
+    explainer = FidelityEach(refine=0)
     scores = explainer.scores(model, batch)
     case = Case.of(Frozen(model), batch)
     g = pulls(case, explainer.readout_, explainer.noise_[0])[:, -len(LEVELS) :].mean(
@@ -32,7 +32,7 @@ def test_steps_lower_the_loss_of_the_graphs_at_hand(
     model_of: ModelOf, graphs: PackedGraphs
 ) -> None:
     case = Case.of(Frozen(model_of("ours-gcn")), graphs.batch())
-    explainer = SingleVGIB(refine=40, jitter=0.0, noise=False, shares=(0.5, 0.5))
+    explainer = FidelityEach(refine=40, jitter=0.0, noise=False, shares=(0.5, 0.5))
     explainer.look_at(case)
     start = torch.zeros(graphs.num_nodes)
     found = explainer.refined(case, start)

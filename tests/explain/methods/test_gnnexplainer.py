@@ -11,7 +11,7 @@ from torch_geometric.explain import GNNExplainer as PygGNNExplainer
 from vgib.data.packed import PackedGraphs
 from vgib.explain.explainer import Case
 from vgib.explain.frozen import Frozen
-from vgib.explain.gnnexplainer import GNNExplainer
+from vgib.explain.methods.gnnexplainer import GNNExplainer
 
 ModelOf = Callable[[str], nn.Module]
 

@@ -9,7 +9,7 @@ from vgib.data.packed import PackedGraphs
 from vgib.explain.explainer import Case
 from vgib.explain.frozen import Frozen
 from vgib.explain.lift import scaled
-from vgib.explain.occlusion import Occlusion
+from vgib.explain.methods.occlusion import Occlusion
 
 
 def test_scores_are_the_drops_when_each_node_goes(

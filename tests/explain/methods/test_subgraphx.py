@@ -11,7 +11,7 @@ from torch_geometric.nn import GCNConv, global_add_pool
 from vgib.data.packed import PackedGraphs
 from vgib.explain.explainer import Case
 from vgib.explain.frozen import Frozen
-from vgib.explain.subgraphx import SubgraphX, peel
+from vgib.explain.methods.subgraphx import SubgraphX, peel
 
 PATH = Data(x=torch.randn(4, 5), edge_index=torch.tensor([[0, 1, 1, 2, 2, 3], [1, 0, 2, 1, 3, 2]]))
 

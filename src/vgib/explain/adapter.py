@@ -1,0 +1,222 @@
+"""The second life of a bottleneck: the classes of :mod:`vgib.nn` explain a frozen network.
+
+What entered the frozen network's first layer and what its layers gave become an
+:class:`~vgib.nn.bottleneck.Encoded` value; all that follows its last layer (activation, readout,
+head) stays its own; what is to be predicted is what it predicts itself.
+"""
+
+from collections.abc import Iterator
+from inspect import signature
+from typing import Any, ClassVar
+
+import torch
+from torch import Tensor, nn
+
+from vgib.errors import unknown_name
+from vgib.explain.amortized import Amortized
+from vgib.explain.explainer import Case, Explainer, explainers
+from vgib.explain.frozen import Frozen, Removal
+from vgib.nn.bottleneck import (
+    PLACES,
+    Bottleneck,
+    Encoded,
+    Perturbed,
+    Site,
+    bottlenecks,
+    build_in,
+)
+from vgib.registry import option_names
+from vgib.train.checkpoint import let_rest
+
+EPOCHS = 100
+"""As so many epochs a stage counts to a bottleneck that has a schedule in epochs."""
+
+INNER_LR = 1e-2
+"""Learning rate of the inner level (GIB's critic)."""
+
+
+def encoded_of(case: Case) -> Encoded:
+    """A frozen network's own pass over some graphs, as a bottleneck sees it."""
+    clean, frozen = case.clean, case.frozen
+    states = tuple(state.flatten(1) for state in clean.states)
+    batch = case.batch
+    encoded = Encoded(clean.inputs, states, batch.adj, batch.graphs, None, batch.x)
+    encoded.output = in_units(frozen, clean.output)
+    encoded.target = case.goal if frozen.is_classifier else case.goal / frozen.spread
+    return encoded
+
+
+def in_units(frozen: Frozen, output: Tensor) -> Tensor:
+    """Logarithms of class probabilities, or values in the unit in which errors are measured."""
+    return frozen.log_probabilities(output) if frozen.is_classifier else output / frozen.spread
+
+
+class Adapted(Amortized):
+    r"""A bottleneck that learns which nodes a frozen network needs to say what it says.
+
+    .. math:: \min \; w\, \mathcal L(f(G_z), \hat y) + \sum_k w_k \mathcal L_k
+
+    with the bottleneck's own weights and terms; losses on the whole graph or on the kept nodes
+    alone have nothing to teach here, where encoder and head do not move.
+
+    Args:
+        options: Those of the bottleneck, and of :class:`~vgib.explain.amortized.Amortized`.
+    """
+
+    bottleneck: ClassVar[str]
+    defaults: ClassVar[dict[str, Any]] = {}
+
+    def __init__(self, **options: Any) -> None:
+        kind = bottlenecks.get(self.bottleneck)
+        own = [name for name in option_names(kind) if name not in PLACES]
+        known = [*own, *learning_options()]
+        for name in options:
+            if name not in known:
+                raise unknown_name(f"option of explainer {self.bottleneck}", name, known)
+        super().__init__(**{name: value for name, value in options.items() if name not in own})
+        self.options = self.defaults | {k: v for k, v in options.items() if k in own}
+
+    def build(self, case: Case) -> nn.Module:
+        """The bottleneck, in its place in the frozen network."""
+        encoded = encoded_of(case)
+        site = Site(
+            channels=encoded.h.shape[1],
+            in_channels=encoded.x.shape[1],
+            depth=len(encoded.states),
+            outputs=encoded.output.shape[1],
+            task="classification" if case.frozen.is_classifier else "regression",
+        )
+        return build_in(self.bottleneck, site, self.options)
+
+    def stages(self) -> Iterator[tuple[int, list[nn.Parameter]]]:
+        """Those of the bottleneck, as far as they move something in it."""
+        bottleneck: Bottleneck = self.fitted
+        inner = list(bottleneck.inner_parameters())
+        critic = {id(parameter) for parameter in inner}
+        self._inner = torch.optim.Adam(inner, lr=INNER_LR, fused=True) if inner else None
+        for stage in bottleneck.stages:
+            moving = []
+            for name, parameter in bottleneck.named_parameters():
+                parameter.requires_grad_(stage.is_moving(f"bottleneck.{name}"))
+                if parameter.requires_grad and id(parameter) not in critic:
+                    moving.append(parameter)
+            if not moving:
+                continue
+            bottleneck.start_stage(stage)
+            bottleneck.train()
+            if stage.moves:
+                let_rest(bottleneck)
+            self._steps = max(1, round(stage.share * self.steps))
+            yield self._steps, moving
+
+    def loss(self, case: Case, step: int) -> Tensor:
+        """Every term of the bottleneck's objective that concerns it, weighted."""
+        bottleneck: Bottleneck = self.fitted
+        bottleneck.start_epoch(step * EPOCHS // self._steps)
+        encoded = encoded_of(case)
+        if self._inner is not None:
+            for _ in bottleneck.inner_gradients(encoded.detached()):
+                self._inner.step()
+        perturbed: Perturbed = bottleneck(encoded)
+        loss = torch.zeros(())
+        if weight := bottleneck.weights.get("prediction"):
+            loss = weight * self.losses(case, perturbed).mean()
+        for name, term in perturbed.terms.items():
+            loss = loss + bottleneck.weights[name] * term
+        return loss
+
+    def losses(self, case: Case, perturbed: Perturbed) -> Tensor:
+        """How far what is said of each perturbed graph is from what is to be said."""
+        frozen = case.frozen
+        if perturbed.output is None:
+            return frozen.losses(self.run(case, perturbed), case.goal)
+        if frozen.is_classifier:
+            return nn.functional.cross_entropy(perturbed.output, case.goal, reduction="none")
+        return (perturbed.output - case.goal / frozen.spread).square().mean(1)
+
+    def run(self, case: Case, perturbed: Perturbed) -> Tensor:
+        """The frozen network's output when the perturbed nodes or messages are put into it."""
+        if perturbed.z is not None:
+            state, z = case.clean.states[-1], perturbed.z
+            return case.frozen.run(case.batch, on_last=lambda _: z.view_as(state)).output
+        weight = perturbed.edge_weight
+        if weight is None:
+            assert perturbed.attention is not None
+            weight = case.batch.adj.with_ends(perturbed.attention).edge_weight
+            assert weight is not None
+        draws = weight.unbind() if weight.dim() == 2 else (weight,)
+        seen = [case.frozen.run(case.batch, edge_weight=draw).output for draw in draws]
+        return torch.stack(seen).mean(0) if len(seen) > 1 else seen[0]
+
+    def explain(self, case: Case) -> Tensor:
+        """The bottleneck's scores."""
+        perturbed: Perturbed = self.fitted(encoded_of(case))
+        return perturbed.scores
+
+
+def learning_options() -> list[str]:
+    """The options of every explainer that learns."""
+    both = [*signature(Amortized.__init__).parameters, *signature(Explainer.__init__).parameters]
+    return [name for name in dict.fromkeys(both) if name not in ("self", "rest")]
+
+
+@explainers.register("attention")
+class PosthocAttention(Adapted):
+    """Weights the last layer's states by a softmax over each graph's nodes."""
+
+    bottleneck = "attention"
+    removal: Removal = "representation"
+
+
+@explainers.register("gib")
+class PosthocGIB(Adapted):
+    """Fades nodes out after the last layer, and pays the estimated information that is left.
+
+    See :class:`vgib.nn.gib.GIB`.
+    """
+
+    bottleneck = "gib"
+    removal: Removal = "representation"
+    defaults: ClassVar[dict[str, Any]] = {
+        "beta": 0.1,
+        "connectivity": 1.0,
+        "inner_steps": 20,
+        "critic_hidden": 16,
+    }
+
+
+@explainers.register("gsat")
+class PosthocGSAT(Adapted):
+    """Weights each message by stochastic attention; see :class:`vgib.nn.gsat.GSAT`."""
+
+    bottleneck = "gsat"
+    removal: Removal = "messages"
+
+
+@explainers.register("gmt-sam")
+class PosthocGMT(Adapted):
+    """Draws subgraphs by stochastic attention on messages; see :class:`vgib.nn.gmt.GMT`."""
+
+    bottleneck = "gmt-sam"
+    removal: Removal = "messages"
+
+
+@explainers.register("vgib-paper")
+class PosthocPaperVGIB(Adapted):
+    """Noise in the last layer, and a price for what gets through, as published (Sec. 4).
+
+    See :class:`vgib.nn.paper_vgib.PaperVGIB`. What the last message-passing layer gives is ``h``;
+    an activation that is no part of the layer comes after the noise.
+    """
+
+    bottleneck = "vgib-paper"
+    removal: Removal = "representation"
+    defaults: ClassVar[dict[str, Any]] = {"beta": 0.1}
+
+
+@explainers.register("vgib")
+class PosthocVGIB(Adapted):
+    """The recommended bottleneck, trained against the network; see :class:`vgib.nn.vgib.VGIB`."""
+
+    bottleneck = "vgib"
+    removal: Removal = "representation"

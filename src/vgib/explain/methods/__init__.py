@@ -1,0 +1,1 @@
+"""One file for each method that has no counterpart among the bottlenecks of :mod:`vgib.nn`."""

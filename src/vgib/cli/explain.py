@@ -34,7 +34,8 @@ def explain(
     method: Annotated[
         str,
         typer.Option(
-            help="vgib, vgib-each, vgib-paper, gib, gsat, gnnexplainer, pgexplainer, graphmask, "
+            help="fidelity-gate, fidelity-each, vgib, vgib-paper, gib, gsat, gmt-sam, attention, "
+            "gnnexplainer, pgexplainer, graphmask, "
             "ig, gradcam, occlusion, subgraphx or random."
         ),
     ] = DEFAULT_EXPLAINER,

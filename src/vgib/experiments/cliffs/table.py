@@ -1,0 +1,159 @@
+"""The tables of activity cliffs, from their records."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from vgib.experiments.cliffs.job import CliffsJob
+from vgib.experiments.engine.drawing import Drawn
+from vgib.experiments.engine.recipe import Recipe
+from vgib.experiments.engine.records import Record, Records
+from vgib.experiments.engine.statistics import signed, verdict
+from vgib.experiments.engine.tables import TextTable
+from vgib.metrics import Array, Estimate, bootstrap
+
+CONTROL = "forest"
+MEASURES = ("rmse", "cliff_rmse")
+PAIRS = {
+    "test": "both molecules held out",
+    "touching": "one or both molecules held out",
+}
+
+
+@dataclass(frozen=True)
+class CliffRow:
+    """One method over all targets.
+
+    Attributes:
+        method: Its name.
+        jobs: How many jobs it has.
+        records: What is recorded, by target and seed.
+    """
+
+    method: str
+    jobs: int
+    records: dict[str, dict[int, Record]]
+
+    def mean(self, name: str) -> float | None:
+        """A number of every job, averaged over seeds and then over targets."""
+        found = [
+            np.mean([record["result"][name] for record in own.values()])
+            for own in self.records.values()
+            if all(record["result"][name] is not None for record in own.values())
+        ]
+        return float(np.mean(found)) if found else None
+
+    def counts(self, pairs: str) -> dict[str, tuple[float, int]]:
+        """For each target the pairs that were told right, averaged over seeds, and all pairs."""
+        return {
+            target: (
+                float(np.mean([record["result"][f"right_{pairs}"] for record in own.values()])),
+                next(iter(own.values()))["result"][f"pairs_{pairs}"],
+            )
+            for target, own in self.records.items()
+        }
+
+    def direction(self, pairs: str, less: "CliffRow | None" = None) -> Estimate:
+        """The share of pairs told right, all targets together; the interval resamples targets.
+
+        With ``less``, the difference to another method on the targets that both have.
+        """
+        own = self.counts(pairs)
+        other = dict.fromkeys(own, (0.0, 0)) if less is None else less.counts(pairs)
+        targets = [name for name in own if name in other and own[name][1]]
+        gain = np.array([own[name][0] - other[name][0] for name in targets])
+        total = np.array([own[name][1] for name in targets], dtype=np.float64)
+
+        def pooled(index: Array) -> float:
+            return float(gain[index].sum() / total[index].sum())
+
+        return bootstrap(pooled, len(targets))
+
+
+def rows(made: Recipe, records: Records) -> list[CliffRow]:
+    """Every method of the recipe, with what is recorded of it."""
+    done = records.by_key()
+    wanted: dict[str, int] = {}
+    found: dict[str, dict[str, dict[int, Record]]] = {}
+    for job in made.jobs():
+        assert isinstance(job, CliffsJob)
+        wanted[job.method] = wanted.get(job.method, 0) + 1
+        own = found.setdefault(job.method, {})
+        if (record := done.get(job.key())) is not None:
+            own.setdefault(job.target, {})[job.seed] = record
+    return [CliffRow(method, wanted[method], own) for method, own in found.items()]
+
+
+def draw(made: Recipe, records: Records) -> Drawn:
+    """Who knows which change raised the activity."""
+    found = rows(made, records)
+    return Drawn(
+        [direction_table(found), difference_table(found)], long_table(found), summary(found)
+    )
+
+
+def direction_table(found: Sequence[CliffRow]) -> TextTable:
+    """Methods down; directions and errors across."""
+    lines = []
+    for row in found:
+        shown = [str(row.direction(pairs)) if row.records else "..." for pairs in PAIRS]
+        errors = [_number(row.mean(name)) if row.records else "..." for name in MEASURES]
+        done = sum(map(len, row.records.values()))
+        lines.append((row.method, *shown, *errors, f"{done}/{row.jobs}"))
+    headers = ("method", *PAIRS.values(), "RMSE", "RMSE on cliffs", "jobs done")
+    return TextTable(
+        "Share of pairs whose gain is put on the right side (0.5 is chance, 1 is best), 95 % "
+        "interval over targets; error of the prediction, mean over targets (0 is best)",
+        headers,
+        lines,
+        name="directions",
+    )
+
+
+def difference_table(found: Sequence[CliffRow]) -> TextTable:
+    """Each method less the control, on the targets that both have."""
+    control = next((row for row in found if row.method == CONTROL and row.records), None)
+    lines = []
+    for row in found:
+        if control is None or row is control or not row.records:
+            continue
+        gains = [row.direction(pairs, less=control) for pairs in PAIRS]
+        lines.append((row.method, *(f"{signed(gain)} {verdict(gain)}" for gain in gains)))
+    return TextTable(
+        f"Share of pairs told right: each method less {CONTROL}, 95 % interval over targets",
+        ("method", *PAIRS.values()),
+        lines,
+        name="differences",
+    )
+
+
+def long_table(found: Sequence[CliffRow]) -> TextTable:
+    """One row for each job with all its numbers, for other programs."""
+    names = (
+        *MEASURES,
+        *(f"{kind}_{pairs}" for pairs in PAIRS for kind in ("right", "pairs", "direction")),
+    )
+    lines = []
+    for row in found:
+        for target, own in row.records.items():
+            for seed, record in sorted(own.items()):
+                values = [record["result"][name] for name in names]
+                lines.append((row.method, target, str(seed), *map(_number, values)))
+    return TextTable("jobs", ("method", "target", "seed", *names), lines)
+
+
+def summary(found: Sequence[CliffRow]) -> list[dict[str, Any]]:
+    """The headline numbers, for machines."""
+    return [
+        {"method": row.method, "jobs": sum(map(len, row.records.values()))}
+        | {f"direction_{pairs}": row.direction(pairs).to_json() for pairs in PAIRS}
+        | {name: row.mean(name) for name in MEASURES}
+        for row in found
+        if row.records
+    ]
+
+
+def _number(value: float | None) -> str:
+    return "" if value is None else f"{value:.5g}" if isinstance(value, int) else f"{value:.3f}"

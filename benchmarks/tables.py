@@ -29,7 +29,7 @@ MARK = re.compile(r"<!-- (?P<name>(?!end)[^>]+) -->\n.*?<!-- end -->", re.DOTALL
 
 SPEED = {
     "loop_32": "against a loop over graphs as published, batch 32",
-    "loop_best": "likewise, our best batch size",
+    "loop_best": "against a loop over graphs as published, our best batch size",
     "pyg_32": "against idiomatic PyG, batch 32",
     "pyg_1024": "against idiomatic PyG, batch 1,024",
     "collab_gcn": "against PyG, an epoch of COLLAB, GCN",
@@ -51,7 +51,7 @@ RAY_RUNS = {
 EXPLAIN = {
     "gnnexplainer_batched": "our GNNExplainer, all in batches, the same masks",
     "vgib": "a fitted `fidelity-gate`",
-    "vgib_explanations": "likewise, with one `Explanation` for each graph",
+    "vgib_explanations": "a fitted `vgib`, with one `Explanation` for each graph",
 }
 RECOGNIZE = {
     "scores": "predictions and atom scores",

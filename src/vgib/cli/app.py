@@ -1,5 +1,6 @@
 """All verbs, and how a command ends: 0 is success, 1 a failure that is explained, 2 a misuse."""
 
+import gc
 import logging
 import sys
 from typing import Annotated
@@ -38,6 +39,8 @@ app.add_typer(models, name="models")
 
 def main() -> None:
     """Runs the command."""
+    # Imports make many objects and no garbage: looking for it less often saves a tenth of a start.
+    gc.set_threshold(50_000)
     try:
         app()
     except VgibError as error:

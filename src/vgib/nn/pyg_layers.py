@@ -1,4 +1,4 @@
-"""The layers of :mod:`vgib.nn.layers` as PyG's own, for the tools of PyG.
+"""The same layers as PyG's own, for the tools of PyG; the plain ones are in ``layers``.
 
 PyG's explainers look for ``MessagePassing`` modules and put masks on the messages between them. The
 layers here are such modules. On a plain ``edge_index`` they are PyG's in every respect; on an

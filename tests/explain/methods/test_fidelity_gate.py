@@ -44,7 +44,7 @@ class Marked(nn.Module):
 
 
 class MarkedByLayer(nn.Module):
-    """Likewise, but through the layer: the mark is the message-passing layer's own output."""
+    """Marks nodes through the layer: the mark is the message-passing layer's own output."""
 
     def __init__(self) -> None:
         super().__init__()

@@ -39,7 +39,7 @@ def run(
 
 
 def run_on(job: NoiseJob, parts: DividedMolecules) -> Finished:
-    """Likewise, on molecules that are at hand."""
+    """Runs a job on molecules that are at hand."""
     parts = with_labeled_fragments(job, parts)
     clock = Clock()
     model = fitted(job, parts)

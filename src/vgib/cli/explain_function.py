@@ -1,9 +1,8 @@
 """A function of one's own explained: ``vgib explain --function package.module:name``."""
 
+import math
 import sys
 from pathlib import Path
-
-import numpy as np
 
 from vgib.cli import console
 from vgib.cli.console import say
@@ -60,7 +59,7 @@ def explain_by_function(
     account = {
         "folder": str(out),
         "molecules": len(found),
-        "without_a_value": int(sum(np.isnan(one.value) for one in found)),
+        "without_a_value": sum(math.isnan(one.value) for one in found),
         "refused": len(molecules.rejected),
     }
     if as_json:

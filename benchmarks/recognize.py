@@ -33,8 +33,8 @@ from vgib.data.headers import structure_column
 from vgib.data.processes import LocalProcesses
 from vgib.data.records import open_table
 from vgib.select.policy import Selection
-from vgib.stream.pipeline import Tally
-from vgib.stream.run import Reading, Writing, recognize_source
+from vgib.stream.engine import Tally
+from vgib.stream.run import SourceReading, Writing, recognize_source
 from vgib.stream.work import Recognize
 
 MODEL = "qed"
@@ -120,7 +120,7 @@ def processes(smiles: list[str], folder: Path) -> dict[str, float]:
             path,
             WORK["part"],
             Writing((path.with_suffix(".parquet"),)),
-            Reading(size=512),
+            SourceReading(size=512),
             engine=LocalProcesses(workers),
             on_chunk=on_chunk,
         )

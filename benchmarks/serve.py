@@ -45,11 +45,11 @@ def serve(model: str, batch: int, telling: Connection) -> None:
     from vgib.serve.api import make_app
     from vgib.serve.limits import Limits
     from vgib.serve.server import listen
-    from vgib.serve.shelf import Shelf
+    from vgib.serve.shelf import ModelShelf
 
     torch.set_num_threads(1)
     folders = [model] if Path(model).is_dir() else []
-    app = make_app(Shelf(folders, shipped=not folders), Limits(batch=batch))
+    app = make_app(ModelShelf(folders, shipped=not folders), Limits(batch=batch))
     listener = listen(HOST, 0)
     telling.send(listener.getsockname()[1])
 

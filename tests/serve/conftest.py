@@ -13,7 +13,7 @@ from vgib.data.molecules import load_drugs
 from vgib.model.recognizer import SubgraphRecognizer
 from vgib.serve.api import make_app
 from vgib.serve.limits import Limits
-from vgib.serve.shelf import Shelf
+from vgib.serve.shelf import ModelShelf
 
 DRUGS = load_drugs().head(40)["smiles"].tolist()
 
@@ -34,8 +34,8 @@ def folders(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
 
 
 @pytest.fixture(scope="session")
-def shelf(folders: list[Path]) -> Shelf:
-    return Shelf(folders, shipped=False)
+def shelf(folders: list[Path]) -> ModelShelf:
+    return ModelShelf(folders, shipped=False)
 
 
 @pytest.fixture(scope="session")
@@ -44,7 +44,7 @@ def limits() -> Limits:
 
 
 @pytest.fixture(scope="session")
-def client(shelf: Shelf, limits: Limits) -> Iterator[httpx.Client]:
+def client(shelf: ModelShelf, limits: Limits) -> Iterator[httpx.Client]:
     with (
         serving(make_app(shelf, limits)) as found,
         httpx.Client(base_url=found.url, timeout=60) as client,
@@ -53,7 +53,7 @@ def client(shelf: Shelf, limits: Limits) -> Iterator[httpx.Client]:
 
 
 @pytest.fixture(scope="session")
-def address(shelf: Shelf) -> Iterator[Serving]:
+def address(shelf: ModelShelf) -> Iterator[Serving]:
     """Another service, with limits as they come."""
     with serving(make_app(shelf, Limits())) as found:
         yield found

@@ -18,7 +18,7 @@ from vgib.cli.app import app
 from vgib.select.policy import Selection
 from vgib.serve.api import make_app
 from vgib.serve.limits import Limits
-from vgib.serve.shelf import Shelf
+from vgib.serve.shelf import ModelShelf
 from vgib.stream.work import Recognize
 
 API = "/api/v1"
@@ -68,7 +68,9 @@ def test_the_openapi_description_names_every_route(client: httpx.Client) -> None
 
 
 @pytest.mark.parametrize("name", ["values", "classes"])
-def test_recognize_answers_as_python_does(client: httpx.Client, shelf: Shelf, name: str) -> None:
+def test_recognize_answers_as_python_does(
+    client: httpx.Client, shelf: ModelShelf, name: str
+) -> None:
     molecules = [PARACETAMOL, IMATINIB]
     expected = shelf.get(name).answer(molecules)
     scores = expected.node_scores.tolist()
@@ -237,7 +239,7 @@ def test_what_is_no_json_is_refused(client: httpx.Client) -> None:
     assert "JSON" in answer.json()["error"]["message"]
 
 
-def test_a_slow_answer_is_given_up(shelf: Shelf) -> None:
+def test_a_slow_answer_is_given_up(shelf: ModelShelf) -> None:
     limits = Limits(seconds=0.0001)
     with (
         serving(make_app(shelf, limits)) as found,

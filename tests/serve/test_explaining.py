@@ -8,7 +8,7 @@ from vgib.errors import UnknownNameError
 from vgib.explain.explainer import explainers
 from vgib.explain.many import explain_many
 from vgib.serve.explaining import Explaining, methods
-from vgib.serve.shelf import Shelf
+from vgib.serve.shelf import ModelShelf
 
 
 def test_every_method_is_listed_with_a_sentence() -> None:
@@ -23,19 +23,19 @@ def test_every_method_is_listed_with_a_sentence() -> None:
 
 
 @pytest.mark.parametrize("method", ["occlusion", "gradcam"])
-def test_scores_are_those_of_python(shelf: Shelf, method: str) -> None:
+def test_scores_are_those_of_python(shelf: ModelShelf, method: str) -> None:
     graphs = from_smiles([PARACETAMOL]).graphs
     found = Explaining(shelf).scores("values", method, graphs)
     (expected,) = explain_many(shelf.get("values").net_, graphs, method)
     assert found == pytest.approx(expected.node_mask[:, 0].tolist(), abs=1e-6)
 
 
-def test_an_unknown_method_is_refused_with_a_suggestion(shelf: Shelf) -> None:
+def test_an_unknown_method_is_refused_with_a_suggestion(shelf: ModelShelf) -> None:
     with pytest.raises(UnknownNameError, match="did you mean 'occlusion'"):
         Explaining(shelf).scores("values", "oclusion", from_smiles(["CCO"]).graphs)
 
 
-def test_what_learns_learns_once(shelf: Shelf, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_learns_learns_once(shelf: ModelShelf, monkeypatch: pytest.MonkeyPatch) -> None:
     explaining = Explaining(shelf)
     fits = []
     kind = explainers.get("vgib-paper")

@@ -10,7 +10,7 @@ from vgib.errors import InputError, NotFittedError, UnknownNameError
 from vgib.serve import api
 from vgib.serve.faults import status_of
 from vgib.serve.limits import BusyError, TooMuchError
-from vgib.serve.shelf import Shelf
+from vgib.serve.shelf import ModelShelf
 
 
 @pytest.mark.parametrize(
@@ -36,7 +36,7 @@ def test_an_unknown_address_is_answered_in_the_same_form(client: httpx.Client) -
 
 
 def test_a_fault_of_ours_is_told_by_a_number_and_logged(
-    shelf: Shelf, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+    shelf: ModelShelf, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     def broken(*_: object, **__: object) -> None:
         raise RuntimeError("a secret of the machine")

@@ -12,25 +12,25 @@ from vgib.errors import InputError
 from vgib.select.policy import ANY, Selection
 from vgib.serve.inspection import Inspected, inspect, keep_atoms, quantity, sizes_of
 from vgib.serve.limits import TooMuchError
-from vgib.serve.shelf import Shelf
+from vgib.serve.shelf import ModelShelf
 
 
-def read(shelf: Shelf, smiles: str, name: str = "values") -> Inspected:
+def read(shelf: ModelShelf, smiles: str, name: str = "values") -> Inspected:
     return inspect(smiles, shelf.get(name), max_atoms=100)
 
 
-def test_a_salt_is_read_with_a_note(shelf: Shelf) -> None:
+def test_a_salt_is_read_with_a_note(shelf: ModelShelf) -> None:
     molecule = read(shelf, "CCN.Cl")
     assert molecule.smiles == "CCN"
     assert molecule.note is not None and "largest of 2" in molecule.note
 
 
-def test_a_molecule_that_is_too_large_is_refused(shelf: Shelf) -> None:
+def test_a_molecule_that_is_too_large_is_refused(shelf: ModelShelf) -> None:
     with pytest.raises(TooMuchError, match="has 30 atoms, more than the 20"):
         inspect("C" * 30, shelf.get("values"), max_atoms=20)
 
 
-def test_the_number_that_is_followed_is_the_prediction(shelf: Shelf) -> None:
+def test_the_number_that_is_followed_is_the_prediction(shelf: ModelShelf) -> None:
     values, classes = shelf.get("values"), shelf.get("classes")
     answer = read(shelf, PARACETAMOL).answer
     assert quantity(answer) == ("value", 0)
@@ -45,7 +45,7 @@ def test_the_number_that_is_followed_is_the_prediction(shelf: Shelf) -> None:
 
 
 @pytest.mark.parametrize("rule", [None, "ring_intact", "guided", "connected", "nodes"])
-def test_sizes_ascend_and_hold_parts_of_their_size(shelf: Shelf, rule: str | None) -> None:
+def test_sizes_ascend_and_hold_parts_of_their_size(shelf: ModelShelf, rule: str | None) -> None:
     molecule = read(shelf, IMATINIB)
     sizes = sizes_of(molecule.answer, Selection.of(rule=rule, n=2), quantity(molecule.answer))
     assert all(one.atoms < other.atoms for one, other in pairwise(sizes))
@@ -58,7 +58,7 @@ def test_sizes_ascend_and_hold_parts_of_their_size(shelf: Shelf, rule: str | Non
         assert low <= middle <= high
 
 
-def test_the_whole_molecule_as_a_part_is_predicted_like_itself(shelf: Shelf) -> None:
+def test_the_whole_molecule_as_a_part_is_predicted_like_itself(shelf: ModelShelf) -> None:
     answer = read(shelf, PARACETAMOL).answer
     last = sizes_of(answer, ANY, quantity(answer))[-1]
     whole = float(answer.mean[0, 0])
@@ -66,7 +66,7 @@ def test_the_whole_molecule_as_a_part_is_predicted_like_itself(shelf: Shelf) -> 
     assert last.random == pytest.approx((whole, whole, whole), abs=1e-6)
 
 
-def test_parts_are_those_that_python_finds(shelf: Shelf) -> None:
+def test_parts_are_those_that_python_finds(shelf: ModelShelf) -> None:
     model, molecule = shelf.get("values"), read(shelf, PARACETAMOL)
     for size in sizes_of(molecule.answer, ANY, quantity(molecule.answer)):
         ratio = size.atoms / molecule.atoms
@@ -75,7 +75,7 @@ def test_parts_are_those_that_python_finds(shelf: Shelf) -> None:
         assert size.parts[0].smiles == expected.smiles
 
 
-def test_a_part_is_predicted_as_its_capped_fragment_is(shelf: Shelf) -> None:
+def test_a_part_is_predicted_as_its_capped_fragment_is(shelf: ModelShelf) -> None:
     model, molecule = shelf.get("values"), read(shelf, PARACETAMOL)
     atoms = [3, 4, 5, 6, 7, 8, 9, 10]
     mask = np.isin(np.arange(molecule.atoms), atoms)[None]
@@ -85,7 +85,7 @@ def test_a_part_is_predicted_as_its_capped_fragment_is(shelf: Shelf) -> None:
     assert found[:, 0, 0] == pytest.approx(expected, abs=1e-5)
 
 
-def test_stability_is_told_for_an_ensemble_alone(shelf: Shelf) -> None:
+def test_stability_is_told_for_an_ensemble_alone(shelf: ModelShelf) -> None:
     answer = read(shelf, PARACETAMOL).answer
     both = sizes_of(answer, ANY, quantity(answer), with_stability=True)
     assert all(size.stability is not None and 0 <= size.stability <= 1 for size in both)
@@ -95,7 +95,7 @@ def test_stability_is_told_for_an_ensemble_alone(shelf: Shelf) -> None:
 
 
 def test_random_parts_have_exactly_the_size_of_the_recognized(
-    shelf: Shelf, monkeypatch: pytest.MonkeyPatch
+    shelf: ModelShelf, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     answer = read(shelf, IMATINIB).answer
     asked: list[Any] = []
@@ -113,7 +113,7 @@ def test_random_parts_have_exactly_the_size_of_the_recognized(
         assert (amounts == np.array([[size.atoms] for size in sizes])).all()
 
 
-def test_keeping_all_atoms_changes_nothing(shelf: Shelf) -> None:
+def test_keeping_all_atoms_changes_nothing(shelf: ModelShelf) -> None:
     molecule = read(shelf, PARACETAMOL)
     followed = quantity(molecule.answer)
     kept = keep_atoms(molecule, range(molecule.atoms), followed)
@@ -122,14 +122,14 @@ def test_keeping_all_atoms_changes_nothing(shelf: Shelf) -> None:
     assert kept.reason is None
 
 
-def test_atoms_that_make_no_molecule_are_predicted_with_a_reason(shelf: Shelf) -> None:
+def test_atoms_that_make_no_molecule_are_predicted_with_a_reason(shelf: ModelShelf) -> None:
     molecule = read(shelf, PARACETAMOL)
     kept = keep_atoms(molecule, [0, 8], quantity(molecule.answer))
     assert np.isfinite(kept.value)
     assert kept.reason == "the atoms form 2 separate parts; choose one of them"
 
 
-def test_a_ring_that_is_cut_is_remarked_upon(shelf: Shelf) -> None:
+def test_a_ring_that_is_cut_is_remarked_upon(shelf: ModelShelf) -> None:
     molecule = read(shelf, PARACETAMOL)
     followed = quantity(molecule.answer)
     whole_ring = keep_atoms(molecule, range(4, 11), followed)
@@ -138,13 +138,13 @@ def test_a_ring_that_is_cut_is_remarked_upon(shelf: Shelf) -> None:
     assert half_ring.reason == "a ring or a multiple bond is cut"
 
 
-def test_an_atom_that_is_not_there_is_refused(shelf: Shelf) -> None:
+def test_an_atom_that_is_not_there_is_refused(shelf: ModelShelf) -> None:
     molecule = read(shelf, "CCO")
     with pytest.raises(InputError, match="there is no atom 7"):
         keep_atoms(molecule, [0, 7], quantity(molecule.answer))
 
 
-def test_a_molecule_of_one_atom_has_one_size(shelf: Shelf) -> None:
+def test_a_molecule_of_one_atom_has_one_size(shelf: ModelShelf) -> None:
     molecule = read(shelf, "C")
     sizes = sizes_of(molecule.answer, ANY, quantity(molecule.answer))
     assert [size.atoms for size in sizes] == [1]

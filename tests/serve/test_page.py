@@ -16,7 +16,7 @@ from vgib.data.molecules import load_drugs
 from vgib.serve.api import make_app
 from vgib.serve.editor import editor_folder, is_fetched
 from vgib.serve.limits import Limits
-from vgib.serve.shelf import Shelf
+from vgib.serve.shelf import ModelShelf
 
 playwright = pytest.importorskip("playwright.sync_api", reason="needs the package playwright")
 expect = playwright.expect
@@ -122,7 +122,7 @@ def test_an_example_is_shown_at_once(page: Any) -> None:
     expect(page.locator("#draw")).to_be_hidden()
 
 
-def test_a_pasted_molecule_is_recognized(page: Any, shelf: Shelf) -> None:
+def test_a_pasted_molecule_is_recognized(page: Any, shelf: ModelShelf) -> None:
     recognize(page, IMATINIB)
     expected = sum(m.predict([IMATINIB])[0] for m in shelf.get("values").members()) / 2
     assert float(page.inner_text("#value")) == pytest.approx(expected, abs=6e-3)
@@ -168,7 +168,7 @@ def test_parts_of_one_size_are_ranked(watched: Watched) -> None:
     assert calls(watched, before) == []
 
 
-def test_clicking_atoms_asks_what_if(page: Any, shelf: Shelf) -> None:
+def test_clicking_atoms_asks_what_if(page: Any, shelf: ModelShelf) -> None:
     recognize(page, ANILINE)
     page.focus("#size")
     page.press("#size", "End")
@@ -304,7 +304,7 @@ def test_a_bad_molecule_is_explained(browser: Any, address: Serving) -> None:
     page.context.close()
 
 
-def test_a_service_that_is_gone_is_said_to_be_gone(browser: Any, shelf: Shelf) -> None:
+def test_a_service_that_is_gone_is_said_to_be_gone(browser: Any, shelf: ModelShelf) -> None:
     with serving(make_app(shelf)) as here:
         found = opened(browser, here.url)
         page = found.page
@@ -439,7 +439,7 @@ def test_the_documentation_needs_nothing_from_elsewhere(browser: Any, address: S
     found.page.context.close()
 
 
-def test_a_molecule_can_be_drawn(browser: Any, shelf: Shelf) -> None:
+def test_a_molecule_can_be_drawn(browser: Any, shelf: ModelShelf) -> None:
     if not is_fetched():
         pytest.skip("the editor is not fetched; `vgib serve --fetch-editor` does it")
     with serving(make_app(shelf, editor=editor_folder())) as here:

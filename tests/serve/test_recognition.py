@@ -6,7 +6,7 @@ from tests.serve.support import IMATINIB, PARACETAMOL
 from vgib.errors import InputError
 from vgib.select.policy import Selection
 from vgib.serve.recognition import Question, Reply, reply
-from vgib.serve.shelf import Shelf
+from vgib.serve.shelf import ModelShelf
 
 
 def plain(found: Reply | Exception) -> Reply:
@@ -14,7 +14,7 @@ def plain(found: Reply | Exception) -> Reply:
     return found
 
 
-def test_each_question_gets_its_own_molecules_back(shelf: Shelf) -> None:
+def test_each_question_gets_its_own_molecules_back(shelf: ModelShelf) -> None:
     questions = [
         Question("values", (PARACETAMOL, "CCO")),
         Question("classes", ("CCN",)),
@@ -29,7 +29,7 @@ def test_each_question_gets_its_own_molecules_back(shelf: Shelf) -> None:
     assert "probability" not in found[0]["results"][0]
 
 
-def test_together_is_the_same_as_one_by_one(shelf: Shelf) -> None:
+def test_together_is_the_same_as_one_by_one(shelf: ModelShelf) -> None:
     questions = [Question("values", (smiles,)) for smiles in (PARACETAMOL, IMATINIB, "CCO")]
     together = [plain(one)["results"][0] for one in reply(shelf, questions)]
     for question, row in zip(questions, together, strict=True):
@@ -41,7 +41,7 @@ def test_together_is_the_same_as_one_by_one(shelf: Shelf) -> None:
         ]
 
 
-def test_a_bad_molecule_is_told_with_its_line_and_spoils_nothing(shelf: Shelf) -> None:
+def test_a_bad_molecule_is_told_with_its_line_and_spoils_nothing(shelf: ModelShelf) -> None:
     questions = [Question("values", ("CCO", "C1CC")), Question("values", ("CCC",))]
     first, second = (plain(one) for one in reply(shelf, questions))
     assert [(row["line"], row["text"]) for row in first["rejected"]] == [(2, "C1CC")]
@@ -50,7 +50,7 @@ def test_a_bad_molecule_is_told_with_its_line_and_spoils_nothing(shelf: Shelf) -
     assert second["rejected"] == []
 
 
-def test_a_question_without_a_usable_molecule_is_refused_as_python_does(shelf: Shelf) -> None:
+def test_a_question_without_a_usable_molecule_is_refused_as_python_does(shelf: ModelShelf) -> None:
     (found,) = reply(shelf, [Question("values", ("C1CC",))])
     with pytest.raises(InputError) as python:
         shelf.get("values").recognize(["C1CC"])
@@ -58,6 +58,6 @@ def test_a_question_without_a_usable_molecule_is_refused_as_python_does(shelf: S
     assert str(found) == str(python.value)
 
 
-def test_a_molecule_that_is_too_large_is_refused(shelf: Shelf) -> None:
+def test_a_molecule_that_is_too_large_is_refused(shelf: ModelShelf) -> None:
     (found,) = reply(shelf, [Question("values", ("C" * 30,), max_atoms=20)])
     assert "30 heavy atoms, more than the limit of 20" in str(found)

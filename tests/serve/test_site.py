@@ -8,7 +8,7 @@ import pytest
 from tests.serve.support import serving
 
 from vgib.serve.api import make_app
-from vgib.serve.shelf import Shelf
+from vgib.serve.shelf import ModelShelf
 from vgib.serve.site import PAGE
 
 FILES = sorted(path.name for path in PAGE.iterdir())
@@ -51,7 +51,7 @@ def test_without_the_editor_there_is_no_board(client: httpx.Client) -> None:
     assert client.get("/api/v1/health").json()["editor"] is False
 
 
-def test_the_editor_is_served_from_its_folder(shelf: Shelf, tmp_path: Path) -> None:
+def test_the_editor_is_served_from_its_folder(shelf: ModelShelf, tmp_path: Path) -> None:
     (tmp_path / "jsme.nocache.js").write_text("// the editor", encoding="utf-8")
     with (
         serving(make_app(shelf, editor=tmp_path)) as found,

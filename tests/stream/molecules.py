@@ -8,7 +8,8 @@ from pathlib import Path
 import pyarrow as pa
 
 from vgib.model.recognizer import SubgraphRecognizer
-from vgib.stream.work import Recognize, Recognized
+from vgib.stream.schema import Recognized
+from vgib.stream.work import Recognize
 
 CORES = ("c1ccccc1", "C1CCCCC1", "c1ccncc1", "C1CCOC1", "c1ccc2ccccc2c1")
 HEADS = ("O", "N", "C", "Cl", "OC(=O)", "N#C", "CC", "CO", "NS(=O)(=O)", "F")

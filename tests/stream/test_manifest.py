@@ -5,11 +5,11 @@ from pathlib import Path
 import pytest
 
 from vgib.errors import FileFormatError, InputError
-from vgib.stream.manifest import CountError, File, Manifest, begin, by_kind, read_manifest
+from vgib.stream.manifest import CountError, InputFile, Manifest, begin, by_kind, read_manifest
 
 
 def manifest(settings: str = "a", **counts: int) -> Manifest:
-    return Manifest(settings, [File("in.smi", 10, **counts)])
+    return Manifest(settings, [InputFile("in.smi", 10, **counts)])
 
 
 def test_it_comes_back_as_it_was_written(tmp_path: Path) -> None:

@@ -22,8 +22,9 @@ from tests.stream.molecules import Slow, small_model, smiles
 from vgib.stream.chunks import SIZE, iter_chunks
 from vgib.stream.manifest import read_manifest
 from vgib.stream.ray_parts import run_parts
+from vgib.stream.schema import Recognized
 from vgib.stream.shards import Cutting
-from vgib.stream.work import Recognize, Recognized
+from vgib.stream.work import Recognize
 
 SMALL = Cutting(chunk=4, part=8)
 ROOT = Path(__file__).resolve().parents[2]

@@ -3,7 +3,7 @@
 import subprocess
 import sys
 
-from vgib.stream.ray_reading import name_of
+from vgib.stream.parts import part_name
 
 
 def test_a_process_that_reads_does_not_import_torch() -> None:
@@ -13,4 +13,4 @@ def test_a_process_that_reads_does_not_import_torch() -> None:
 
 
 def test_parts_are_named_by_file_and_number() -> None:
-    assert name_of(3, 12) == "00003-000012"
+    assert part_name(3, 12) == "00003-000012"

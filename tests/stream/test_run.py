@@ -16,7 +16,7 @@ from tests.stream.conftest import SMILES
 from vgib.errors import FileFormatError, InputError, UnwritableError
 from vgib.select.policy import Selection
 from vgib.stream.run import (
-    Reading,
+    SourceReading,
     Writing,
     parts_folder,
     recognize_source,
@@ -44,7 +44,7 @@ def contents(folder: Path) -> dict[str, bytes]:
 def test_every_output_tells_the_same(source: Path, model: Path, tmp_path: Path) -> None:
     outs = tuple(tmp_path / "out" / name for name in OUTS)
     writing = Writing(outs, ledger=tmp_path / "out" / "l.csv", pictures=tmp_path / "pictures")
-    tally = recognize_source(source, Recognize(model), writing, Reading(carry=("activity",)))
+    tally = recognize_source(source, Recognize(model), writing, SourceReading(carry=("activity",)))
     assert (tally.recognized, tally.refused) == (len(SMILES), 1)
     assert sorted(contents(tmp_path / "out")) == sorted([*OUTS, "a.rejected.csv", "l.csv"])
     table = pq.read_table(outs[2]).to_pylist()
@@ -94,20 +94,22 @@ def test_a_killed_run_goes_on_and_ends_the_same(
         "    source, model, folder, workers = sys.argv[1:]\n"
         f"    outs = tuple(Path(folder) / name for name in {names!r})\n"
         "    engine = LocalProcesses(int(workers)) if workers != '1' else None\n"
-        "    recognize_source(Path(source), Recognize(model), Writing(outs), Reading(size=4),\n"
-        "        engine=engine, on_chunk=lambda tally: time.sleep(60))\n"
+        "    recognize_source(Path(source), Recognize(model), Writing(outs),\n"
+        "        SourceReading(size=4), engine=engine, on_chunk=lambda tally: time.sleep(60))\n"
     )
     script = tmp_path / "run.py"
     script.write_text(code)
 
     work = Recognize(model)
-    recognize_source(source, work, Writing(tuple(whole / name for name in names)), Reading(size=4))
+    recognize_source(
+        source, work, Writing(tuple(whole / name for name in names)), SourceReading(size=4)
+    )
     arguments = map(str, (source, model, killed, workers))
     process = subprocess.Popen([sys.executable, script, *arguments])
     parts = parts_folder(killed / names[0])
 
     def finished() -> list[Path]:
-        return [path for path in parts.glob("*.arrow") if "rejected" not in path.name]
+        return list(parts.glob("results/*.parquet"))
 
     deadline = time.monotonic() + 240  # a busy machine takes minutes to import torch
     while not finished() and time.monotonic() < deadline:
@@ -118,7 +120,7 @@ def test_a_killed_run_goes_on_and_ends_the_same(
     assert done and not any((killed / name).exists() for name in names)
     assert list(killed.glob(".*.part"))  # nobody could clean up
     outs = tuple(killed / name for name in names)
-    tally = recognize_source(source, work, Writing(outs), Reading(size=4), resume=True)
+    tally = recognize_source(source, work, Writing(outs), SourceReading(size=4), resume=True)
     assert tally.reused == done
     assert contents(killed) == contents(whole)
 
@@ -156,11 +158,11 @@ def test_a_file_that_breaks_off_keeps_what_was_finished(model: Path, tmp_path: P
     path, out = tmp_path / "in.smi", tmp_path / "a.csv"
     path.write_bytes("\n".join([*SMILES, ""]).encode() + b"\x00\x00\n")
     with pytest.raises(FileFormatError, match=f"line {len(SMILES) + 1}: holds binary data"):
-        recognize_source(path, Recognize(model), Writing((out,)), Reading(size=8))
+        recognize_source(path, Recognize(model), Writing((out,)), SourceReading(size=8))
     assert not out.exists() and parts_folder(out).exists()
     path.write_text("\n".join([*SMILES, ""]))
     work = Recognize(model)
-    tally = recognize_source(path, work, Writing((out,)), Reading(size=8), resume=True)
+    tally = recognize_source(path, work, Writing((out,)), SourceReading(size=8), resume=True)
     assert tally.reused >= 4 and tally.recognized == len(SMILES)
 
 

@@ -15,8 +15,8 @@ from vgib.data.records import MOLBLOCK
 from vgib.errors import InputError
 from vgib.model.recognizer import SubgraphRecognizer
 from vgib.select.policy import Selection
-from vgib.stream.schema import ABOUT, REJECTED
-from vgib.stream.work import Recognize, Recognized
+from vgib.stream.schema import ABOUT, REJECTED, Recognized
+from vgib.stream.work import Recognize
 
 
 def chunk_of(smiles: list[str], **columns: list[object]) -> pa.Table:

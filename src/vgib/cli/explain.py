@@ -118,7 +118,7 @@ def explain(
 
     if engine == "ray":
         from vgib.stream.explain_work import Explain
-        from vgib.stream.run import Reading
+        from vgib.stream.run import SourceReading
 
         work = Explain(
             model,
@@ -133,7 +133,7 @@ def explain(
                 Path(source),
                 work,
                 out,
-                Reading(smiles_column),
+                SourceReading(smiles_column),
                 resume=resume,
                 workers=workers,
                 address=address,

@@ -18,7 +18,7 @@ from vgib.select.policy import Selection
 
 if TYPE_CHECKING:
     from vgib.data import processes as parallel
-    from vgib.stream.pipeline import Tally
+    from vgib.stream.engine import Tally
 
 
 def recognize(
@@ -123,7 +123,7 @@ def recognize(
 
     Lines that cannot be used are written to OUT.rejected.csv, with the reason.
     """
-    from vgib.stream.run import Reading, Writing, recognize_source, rejected_file
+    from vgib.stream.run import SourceReading, Writing, recognize_source, rejected_file
     from vgib.stream.work import Recognize
     from vgib.stream.writers import standard_output
 
@@ -139,7 +139,7 @@ def recognize(
     )
     work.check()
     outs = tuple(out or ())
-    reading = Reading(smiles_column, id_column, tuple(carry or ()), format)
+    reading = SourceReading(smiles_column, id_column, tuple(carry or ()), format)
     if engine == "ray" and is_folder(outs):
         with chunks_bar(shown=True) as on_chunk:
             account = recognize_on_cluster(

@@ -13,9 +13,9 @@ from vgib.cli import console
 from vgib.cli.console import say
 
 if TYPE_CHECKING:
+    from vgib.stream.engine import Tally
     from vgib.stream.manifest import Manifest
-    from vgib.stream.pipeline import Tally
-    from vgib.stream.run import Reading
+    from vgib.stream.run import SourceReading
     from vgib.stream.work import Recognize
 
 
@@ -28,7 +28,7 @@ def recognize_on_cluster(
     source: Any,
     work: "Recognize",
     out: Path,
-    reading: "Reading",
+    reading: "SourceReading",
     *,
     resume: bool,
     workers: int | None,
@@ -36,7 +36,7 @@ def recognize_on_cluster(
     on_chunk: "Callable[[Tally], None]",
 ) -> "Manifest":
     """Recognizes every molecule of a file or folder by the workers of a cluster."""
-    from vgib.stream.pipeline import Tally
+    from vgib.stream.engine import Tally
     from vgib.stream.ray_parts import run_parts
     from vgib.stream.run import settings_of
     from vgib.stream.shards import PART, Cutting

@@ -28,7 +28,7 @@ from vgib.serve.inspection import inspect as inspect_molecule
 from vgib.serve.inspection import keep_atoms, quantity, sizes_of
 from vgib.serve.limits import LOCAL, BodyLimit, Limits, TooMuchError, within
 from vgib.serve.recognition import Question, Reply
-from vgib.serve.shelf import Shelf
+from vgib.serve.shelf import ModelShelf
 from vgib.stream.ledger import Ledger
 
 T = TypeVar("T")
@@ -50,7 +50,7 @@ class Service:
         limits: How much one request may ask for.
     """
 
-    def __init__(self, shelf: Shelf, limits: Limits) -> None:
+    def __init__(self, shelf: ModelShelf, limits: Limits) -> None:
         self.shelf, self.limits = shelf, limits
         self.explaining = Explaining(shelf)
         self.batcher: Batcher[Question, Reply] = Batcher(
@@ -89,7 +89,7 @@ class Service:
 
 
 def make_app(
-    shelf: Shelf,
+    shelf: ModelShelf,
     limits: Limits | None = None,
     *,
     editor: Path | None = None,
@@ -158,7 +158,7 @@ def _about(service: Service, has_editor: bool) -> APIRouter:
     return routes
 
 
-def _described(shelf: Shelf, name: str) -> schemas.ModelAnswer:
+def _described(shelf: ModelShelf, name: str) -> schemas.ModelAnswer:
     card = shelf.card(name)
     own = {"name": name, "members": len(shelf.get(name).members())}
     kept = set(schemas.ModelAnswer.model_fields) - set(own)

@@ -7,7 +7,7 @@ from vgib.data.molecules import from_smiles, load_drugs
 from vgib.data.packed import PackedGraphs
 from vgib.explain.explainer import Explainer, explainers
 from vgib.explain.many import score
-from vgib.serve.shelf import Shelf
+from vgib.serve.shelf import ModelShelf
 
 
 class Explaining:
@@ -17,7 +17,7 @@ class Explaining:
         shelf: The models.
     """
 
-    def __init__(self, shelf: Shelf) -> None:
+    def __init__(self, shelf: ModelShelf) -> None:
         self.shelf = shelf
         self._fitted: dict[tuple[str, str], Explainer] = {}
         self._lock = Lock()  # explanations draw from torch's one stream of random numbers

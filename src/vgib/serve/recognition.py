@@ -10,7 +10,7 @@ import pyarrow as pa
 from vgib.data.molecules import from_smiles
 from vgib.errors import VgibError
 from vgib.select.policy import ANY, Selection
-from vgib.serve.shelf import Shelf
+from vgib.serve.shelf import ModelShelf
 from vgib.stream.schema import LINE, SMILES
 from vgib.stream.writers import rows_of
 
@@ -41,7 +41,7 @@ Reply = dict[str, Any]
 """The rows and the refusals of one request."""
 
 
-def reply(shelf: Shelf, questions: Sequence[Question]) -> list[Reply | Exception]:
+def reply(shelf: ModelShelf, questions: Sequence[Question]) -> list[Reply | Exception]:
     """One reply to each question, in order; what a user did wrong is a reply too."""
     replies: list[Reply | Exception] = [{}] * len(questions)
     places = sorted(range(len(questions)), key=lambda place: questions[place].key)
@@ -56,7 +56,7 @@ def reply(shelf: Shelf, questions: Sequence[Question]) -> list[Reply | Exception
     return replies
 
 
-def _together(shelf: Shelf, questions: Sequence[Question]) -> list[Reply | Exception]:
+def _together(shelf: ModelShelf, questions: Sequence[Question]) -> list[Reply | Exception]:
     """Questions of one kind; lines of the common table tell whose molecule is whose."""
     first = questions[0]
     texts = [text for question in questions for text in question.molecules]
@@ -83,7 +83,7 @@ def _numbered(rows: dict[int, dict[str, Any]], lines: range) -> list[dict[str, A
     return [row | {LINE: row[LINE] - lines.start + 1} for row in found if row is not None]
 
 
-def _why_none(shelf: Shelf, question: Question) -> VgibError:
+def _why_none(shelf: ModelShelf, question: Question) -> VgibError:
     """What Python says when it is asked the same."""
     features = shelf.card(question.model).features or "rich"
     try:

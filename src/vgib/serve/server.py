@@ -39,13 +39,13 @@ def run(
         import uvicorn
 
         from vgib.serve.api import make_app
-        from vgib.serve.shelf import Shelf
+        from vgib.serve.shelf import ModelShelf
     except ImportError as error:
         if error.name in ("fastapi", "uvicorn", "starlette"):
             raise MissingExtraError(error.name, "serve") from None
         raise
     torch.set_num_threads(1)  # a second thread slows models of this size down
-    shelf = Shelf(models, shipped=shipped)
+    shelf = ModelShelf(models, shipped=shipped)
     is_local = host in LOCAL
     app = make_app(shelf, limits, editor=editor, hosts=LOCAL if is_local else None)
     listener = listen(host, port)

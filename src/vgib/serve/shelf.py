@@ -11,7 +11,7 @@ from vgib.model.recognizer import SubgraphRecognizer
 from vgib.stream.work import Recognize
 
 
-class Shelf:
+class ModelShelf:
     """Models by name: those that ship with the package, and folders under their own names.
 
     Args:

@@ -13,7 +13,8 @@ from vgib.errors import InputError, VgibError
 from vgib.serve.limits import TooMuchError
 from vgib.stream.chunks import iter_chunks
 from vgib.stream.ledger import Ledger
-from vgib.stream.work import Recognize, Recognized
+from vgib.stream.schema import Recognized
+from vgib.stream.work import Recognize
 from vgib.stream.writers import rows_of
 
 CHUNK = 256

@@ -34,7 +34,7 @@ EXAMPLES = 5
 
 
 @dataclass(frozen=True)
-class Entry:
+class LedgerEntry:
     """A fragment that recurs.
 
     Attributes:
@@ -176,16 +176,16 @@ class Ledger:
             if seen.count + seen.missed > self._forgotten
         }
 
-    def entries(self, *, at_least: int = 2, most: int = 1000) -> list[Entry]:
+    def entries(self, *, at_least: int = 2, most: int = 1000) -> list[LedgerEntry]:
         """The fragments of so many molecules or more, the commonest first."""
         common = [(f, seen) for f, seen in self._seen.items() if seen.count >= at_least and f]
         common.sort(key=lambda item: (-item[1].count, item[0]))
         return [self._entry(fragment, seen) for fragment, seen in common[:most]]
 
-    def _entry(self, fragment: str, seen: _Seen) -> Entry:
+    def _entry(self, fragment: str, seen: _Seen) -> LedgerEntry:
         rest = self._all.without(seen)
         low, high = _welch(seen, rest)
-        return Entry(
+        return LedgerEntry(
             fragment,
             seen.count,
             seen.count / self._all.count,
@@ -253,10 +253,10 @@ def _fragments(results: pa.Table) -> Iterator[Sequence[str]]:
             start += length
 
 
-COLUMNS = tuple(entry.name for entry in fields(Entry))
+COLUMNS = tuple(entry.name for entry in fields(LedgerEntry))
 
 
-def write_ledger(path: Path, entries: Sequence[Entry]) -> None:
+def write_ledger(path: Path, entries: Sequence[LedgerEntry]) -> None:
     """Writes the ledger as CSV, whole or not at all."""
     with replacing(path) as temporary, temporary.open("w", encoding="utf-8", newline="") as file:
         table = csv.writer(file, lineterminator="\n")

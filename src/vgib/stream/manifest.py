@@ -1,4 +1,4 @@
-"""What a run on a cluster has done, in numbers that must add up."""
+"""What a run is about and what it has done, in numbers that must add up."""
 
 import json
 import re
@@ -18,7 +18,7 @@ class CountError(VgibError, RuntimeError):
 
 
 @dataclass
-class File:
+class InputFile:
     """An input file: its name, its bytes, and what became of its records.
 
     ``records`` are counted when they are read, all others when the results are on the disk.
@@ -48,7 +48,7 @@ class Manifest:
     """
 
     settings: str
-    files: list[File]
+    files: list[InputFile]
     reasons: dict[str, int] = field(default_factory=dict)
     lost: list[str] = field(default_factory=list)
     complete: bool = False
@@ -71,7 +71,7 @@ class Manifest:
         return sum(file.rejected for file in self.files)
 
     def check(self) -> None:
-        """Adds up.
+        """Sees that the numbers add up.
 
         Raises:
             CountError: what came out is not what went in.
@@ -116,7 +116,7 @@ def read_manifest(folder: Path) -> Manifest | None:
     try:
         told = json.loads(path.read_text(encoding="utf-8"))
         del told["totals"]
-        return Manifest(**told | {"files": [File(**file) for file in told["files"]]})
+        return Manifest(**told | {"files": [InputFile(**file) for file in told["files"]]})
     except (ValueError, KeyError, TypeError) as error:
         raise FileFormatError(f"{str(path)!r} is damaged ({error}); use another folder") from error
 

@@ -1,74 +1,102 @@
-"""The finished chunks of a run on the disk, so that a killed run goes on where it was."""
+"""The finished parts of a run on the disk, so that a killed run goes on where it was.
+
+One machine and a cluster keep them in the same way: a part has one name, its results and refusals
+are files of their own that are renamed into place when they are whole, and the results carry their
+counts in their footer. On one machine the folder goes once everything is written where it belongs;
+on a cluster it is the output.
+"""
 
 import hashlib
+import json
 import shutil
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
+import pyarrow.parquet as pq
 
 from vgib.data.files import ensure_writable, replacing
-from vgib.stream.work import Recognized
+from vgib.stream.manifest import by_kind
+from vgib.stream.schema import Recognized
 
-_OPTIONS = pa.ipc.IpcWriteOptions(compression="lz4")
+COUNTS = b"vgib"
+"""The entry of a part's footer that holds its counts."""
+
+RESULTS, REJECTED = "results", "rejected"
 
 
-class Parts:
-    """A folder with two small files for each finished chunk, its results and its refusals.
-
-    A chunk is known by its place, its content and the settings of the run, so that what was
-    finished for another input or with other settings is never taken for it.
+class PartStore:
+    """A folder with the results and the refusals of each finished part.
 
     Args:
-        folder: Made when it is not there.
-        settings: Everything that decides what comes of a chunk, as text.
+        folder: Made when the first part is put into it.
     """
 
-    def __init__(self, folder: Path, settings: str) -> None:
-        ensure_writable(folder)
+    def __init__(self, folder: Path) -> None:
         self.folder = folder
-        self.settings = settings
 
-    def key(self, number: int, chunk: pa.Table) -> str:
-        """The name of a chunk."""
+    def __contains__(self, name: str) -> bool:
+        return results_file(self.folder, name).is_file()
+
+    def put(self, name: str, found: Recognized) -> dict[str, Any]:
+        """Stores what came of a part, and gives its counts; it is there once the results are."""
+        counts = {
+            "recognized": len(found.results),
+            "rejected": len(found.rejected),
+            "reasons": by_kind(found.rejected["reason"].to_pylist()),
+        }
+        _write(self.folder / REJECTED / f"{name}.parquet", found.rejected)
+        told = {**(found.results.schema.metadata or {}), COUNTS: json.dumps(counts)}
+        _write(results_file(self.folder, name), found.results.replace_schema_metadata(told))
+        return counts
+
+    def get(self, name: str) -> Recognized:
+        """What came of a part that is there."""
+        results = _read(results_file(self.folder, name))
+        told = {key: value for key, value in results.schema.metadata.items() if key != COUNTS}
+        rejected = _read(self.folder / REJECTED / f"{name}.parquet")
+        return Recognized(results.replace_schema_metadata(told or None), rejected)
+
+    def counts(self, name: str) -> dict[str, Any] | None:
+        """The counts of a part that is there."""
+        if name not in self:
+            return None
+        footer = pq.read_metadata(results_file(self.folder, name)).metadata
+        counts: dict[str, Any] = json.loads(footer[COUNTS])
+        return counts
+
+    def remove(self) -> None:
+        """Removes the folder with everything in it."""
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+
+def results_file(folder: Path, name: str) -> Path:
+    """Where the results of a part are, or will be."""
+    return folder / RESULTS / f"{name}.parquet"
+
+
+def part_name(file: int, number: int, content: str = "") -> str:
+    """The name of a part: its file, its place in it and, where the file may change, its content."""
+    return f"{file:05d}-{number:06d}" + (f"-{content}" if content else "")
+
+
+def content_of(chunks: Sequence[pa.Table]) -> str:
+    """A short text that differs wherever the records do."""
+    digest = hashlib.sha256()
+    for chunk in chunks:
         sink = pa.BufferOutputStream()
         with pa.ipc.new_stream(sink, chunk.schema) as stream:
             stream.write_table(chunk)
-        digest = hashlib.sha256(self.settings.encode())
         digest.update(sink.getvalue())
-        return f"{number:06d}-{digest.hexdigest()[:24]}"
-
-    def __contains__(self, key: str) -> bool:
-        return self._results(key).is_file()
-
-    def put(self, key: str, found: Recognized) -> None:
-        """Stores what came of a chunk; it is there once the results are, which come last."""
-        _write(self._rejected(key), found.rejected)
-        _write(self._results(key), found.results)
-
-    def get(self, key: str) -> Recognized:
-        """What came of a chunk that is there."""
-        return Recognized(_read(self._results(key)), _read(self._rejected(key)))
-
-    def remove(self) -> None:
-        """Removes the folder, once everything is written where it belongs."""
-        shutil.rmtree(self.folder)
-
-    def _results(self, key: str) -> Path:
-        return self.folder / f"{key}.arrow"
-
-    def _rejected(self, key: str) -> Path:
-        return self.folder / f"{key}.rejected.arrow"
+    return digest.hexdigest()[:24]
 
 
 def _write(path: Path, table: pa.Table) -> None:
-    with (
-        replacing(path) as temporary,
-        temporary.open("wb") as file,
-        pa.ipc.new_file(file, table.schema, options=_OPTIONS) as writer,
-    ):
-        writer.write_table(table)
+    ensure_writable(path.parent)
+    with replacing(path) as temporary:
+        pq.write_table(table, temporary, compression="zstd")
 
 
 def _read(path: Path) -> pa.Table:
-    with path.open("rb") as file:
-        return pa.ipc.open_file(file).read_all()
+    return pq.read_table(path, partitioning=None)

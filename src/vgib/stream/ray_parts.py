@@ -19,13 +19,12 @@ from time import perf_counter
 from typing import Any
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 
-from vgib.data.files import replacing
-from vgib.stream.manifest import File, Manifest, begin, by_kind
-from vgib.stream.ray_reading import Reader, Row, name_of, results_file, row_of, unpacked
+from vgib.stream.manifest import InputFile, Manifest, begin
+from vgib.stream.parts import PartStore, part_name
+from vgib.stream.ray_reading import Reader, Row, row_of, unpacked
+from vgib.stream.schema import Recognized
 from vgib.stream.shards import Cutting, input_files
-from vgib.stream.work import Recognized
 from vgib.train.cluster import connected
 
 Work = Callable[[pa.Table], Recognized]
@@ -36,9 +35,6 @@ ATTEMPTS = 4
 
 IN_FLIGHT = 2
 """Parts that an actor has at once: one under way and the next, so that the last ones are shared."""
-
-COUNTS = b"vgib"
-"""The entry of a part's footer that holds its counts."""
 
 
 def run_parts(
@@ -78,7 +74,7 @@ def run_parts(
     cutting = cutting or Cutting()
     paths = [path.resolve() for path in input_files(source)]
     out = out.resolve()
-    files = [File(str(path), path.stat().st_size) for path in paths]
+    files = [InputFile(str(path), path.stat().st_size) for path in paths]
     account = _Account(Manifest(f"{settings} {cutting}", files))
     begin(out, account.manifest, resume=resume)
     shutil.rmtree(out / "begun", ignore_errors=True)
@@ -140,32 +136,23 @@ class _Writer:
         import torch
 
         torch.set_num_threads(1)
-        self.work, self.out = work, out
+        self.work, self.out, self.parts = work, out, PartStore(out)
 
     def __call__(self, batch: Row) -> Row:
         (number,), (part,) = batch["file"].tolist(), batch["part"].tolist()
         (chunks,), (share,), (told,) = (batch[k].tolist() for k in ("chunks", "share", "told"))
         if part < 0:
             return row_of(number, part, b"", share, json.loads(told))
-        name = name_of(number, part)
-        counts = _counts(results_file(self.out, name))
-        if counts is None and _begun(self.out, name) <= ATTEMPTS:
-            counts = self._written(name, unpacked(chunks))
-        return row_of(number, part, b"", share, counts)
-
-    def _written(self, name: str, chunks: list[pa.Table]) -> Row:
-        done = [self.work(chunk) for chunk in chunks]
-        results = pa.concat_tables([found.results for found in done])
-        rejected = pa.concat_tables([found.rejected for found in done])
-        counts = {
-            "recognized": len(results),
-            "rejected": len(rejected),
-            "reasons": by_kind(rejected["reason"].to_pylist()),
-        }
-        _write(self.out / "rejected" / f"{name}.parquet", rejected)
-        told = {**(results.schema.metadata or {}), COUNTS: json.dumps(counts)}
-        _write(results_file(self.out, name), results.replace_schema_metadata(told))
-        return {**counts, "reused": False}
+        name = part_name(number, part)
+        counts = self.parts.counts(name)
+        if counts is not None:
+            return row_of(number, part, b"", share, {**counts, "reused": True})
+        if _begun(self.out, name) > ATTEMPTS:
+            return row_of(number, part, b"", share)
+        done = [self.work(chunk) for chunk in unpacked(chunks)]
+        found = Recognized(*map(pa.concat_tables, zip(*done, strict=True)))
+        counts = self.parts.put(name, found)
+        return row_of(number, part, b"", share, {**counts, "reused": False})
 
 
 @dataclass
@@ -203,7 +190,7 @@ class _Account:
         """The account at the end, checked."""
         files = self.manifest.files
         lost = [
-            name_of(number, part)
+            part_name(number, part)
             for number, (file, seen) in enumerate(zip(files, self.seen, strict=True))
             for part in sorted(set(range(file.parts)) - seen)
         ]
@@ -225,16 +212,3 @@ def _begun(out: Path, name: str) -> int:
     with path.open("ab") as file:
         file.write(b".")
         return file.tell()
-
-
-def _write(path: Path, table: pa.Table) -> None:
-    with replacing(path) as temporary:
-        pq.write_table(table, temporary, compression="zstd")
-
-
-def _counts(path: Path) -> Row | None:
-    """The counts of a part that is there."""
-    if not path.is_file():
-        return None
-    counts: Row = json.loads(pq.read_metadata(path).metadata[COUNTS])
-    return {**counts, "reused": True}

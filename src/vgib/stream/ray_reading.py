@@ -14,7 +14,8 @@ from typing import Any
 import pyarrow as pa
 
 from vgib.errors import VgibError
-from vgib.stream.shards import Cutting, Part, cut
+from vgib.stream.parts import PartStore, part_name
+from vgib.stream.shards import Cutting, Shard, cut
 
 Row = dict[str, Any]
 
@@ -33,8 +34,7 @@ class Reader:
         try:
             for part in cut(Path(path), self.cutting):
                 parts, records = parts + 1, records + part.records
-                name = name_of(number, part.number)
-                is_there = results_file(self.out, name).is_file()
+                is_there = part_name(number, part.number) in PartStore(self.out)
                 yield row_of(number, part.number, b"" if is_there else _packed(part), part.share)
         except (VgibError, OSError) as failure:
             error = f"{type(failure).__name__}: {failure}"
@@ -48,17 +48,7 @@ def row_of(number: int, part: int, chunks: bytes, share: float, told: Row | None
     return {"file": [number], "part": [part], "chunks": [chunks], "share": [share], "told": told_as}
 
 
-def name_of(file: int, part: int) -> str:
-    """The name of a part, by which its files are found."""
-    return f"{file:05d}-{part:06d}"
-
-
-def results_file(out: Path, name: str) -> Path:
-    """Where the results of a part are, or will be."""
-    return out / "results" / f"{name}.parquet"
-
-
-def _packed(part: Part) -> bytes:
+def _packed(part: Shard) -> bytes:
     sink = io.BytesIO()
     options = pa.ipc.IpcWriteOptions(compression="lz4")
     with pa.ipc.new_stream(sink, part.chunks[0].schema, options=options) as stream:

@@ -1,12 +1,10 @@
 """A source of molecules to files: everything that ``vgib recognize`` does, from Python."""
 
 import glob
-import shutil
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, fields
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Literal
 
 import pyarrow as pa
@@ -16,14 +14,16 @@ from vgib.data.files import replacing
 from vgib.data.headers import Column
 from vgib.data.processes import Engine
 from vgib.data.records import Format, Source
-from vgib.errors import InputError
+from vgib.errors import FileFormatError, InputError
 from vgib.model.card import Card
 from vgib.page.recognized import Gallery, recognized_page, refusal_line
 from vgib.stream.chunks import SIZE, iter_chunks
+from vgib.stream.engine import Sink, Tally, recognize_all
 from vgib.stream.ledger import Ledger, write_ledger
-from vgib.stream.parts import Parts
-from vgib.stream.pipeline import Sink, Tally, recognize_all
-from vgib.stream.work import Recognize, Recognized
+from vgib.stream.manifest import InputFile, Manifest, read_manifest
+from vgib.stream.parts import PartStore
+from vgib.stream.schema import Recognized
+from vgib.stream.work import Recognize
 from vgib.stream.writers import (
     Write,
     check_outputs,
@@ -35,7 +35,7 @@ from vgib.stream.writers import (
 
 
 @dataclass(frozen=True)
-class Reading:
+class SourceReading:
     """How the source is read; see :func:`vgib.stream.chunks.iter_chunks`."""
 
     smiles_column: Column | None = None
@@ -70,7 +70,7 @@ def recognize_source(
     source: Source,
     work: Recognize,
     writing: Writing,
-    reading: Reading | None = None,
+    reading: SourceReading | None = None,
     *,
     resume: bool = False,
     engine: Engine | None = None,
@@ -87,7 +87,7 @@ def recognize_source(
         FileFormatError: the source is damaged.
         UnwritableError: an output cannot be written.
     """
-    reading = reading or Reading()
+    reading = reading or SourceReading()
     check_outputs(writing.outs)
     carry = reading.carry
     if writing.measured != "prediction" and writing.measured not in carry:
@@ -103,7 +103,7 @@ def recognize_source(
     )
     ledger = Ledger(writing.measured, classes=work.card.classes)
     tally = Tally()
-    with _parts(writing.outs, settings_of(work), resume) as parts:
+    with _parts(writing.outs, _manifest(source, work, reading), resume) as parts:
         with ExitStack() as stack:
             sinks = list(_sinks(stack, writing, schema, ledger))
             pages = [out for out in writing.outs if out.suffix.lower() == ".html"]
@@ -127,25 +127,45 @@ def settings_of(work: Recognize) -> str:
     return repr((__version__, weights, sorted(settings.items())))
 
 
+def _manifest(source: Source, work: Recognize, reading: SourceReading) -> Manifest:
+    """What the run is about: its settings and its input, as far as that has a name."""
+    path = Path(source) if isinstance(source, str | Path) else None
+    there = path is not None and path.is_file()
+    file = InputFile(str(path or ""), path.stat().st_size if path and there else 0)
+    return Manifest(f"{settings_of(work)} {reading}", [file])
+
+
 @contextmanager
-def _parts(outs: Sequence[Path], settings: str, resume: bool) -> Iterator[Parts]:
-    """The folder of finished chunks: beside the first output, and gone once all is written."""
+def _parts(outs: Sequence[Path], manifest: Manifest, resume: bool) -> Iterator[PartStore | None]:
+    """The store of finished chunks beside the first output, gone once all is written.
+
+    Without an output there is none: what is only printed touches no disk.
+    """
     if not outs:
-        with TemporaryDirectory(prefix="vgib-") as temporary:
-            yield Parts(Path(temporary), settings)
+        yield None
         return
     folder = parts_folder(outs[0])
+    parts = PartStore(folder)
     if folder.exists():
         _sweep(outs)
-        if not resume:
-            shutil.rmtree(folder)
-    parts = Parts(folder, settings)
+        if not resume or not _is_of(folder, manifest.settings):
+            parts.remove()
+    manifest.write(folder)
     try:
         yield parts
     except InputError:  # the same call would end the same way
         parts.remove()
         raise
     parts.remove()
+
+
+def _is_of(folder: Path, settings: str) -> bool:
+    """Whether the parts in a folder were made with these settings; their names tell of what."""
+    try:
+        there = read_manifest(folder)
+    except FileFormatError:
+        return False
+    return there is not None and there.settings == settings
 
 
 def _sweep(outs: Sequence[Path]) -> None:

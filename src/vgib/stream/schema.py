@@ -6,7 +6,7 @@ through to the results.
 """
 
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, NamedTuple
 
 import pyarrow as pa
 
@@ -48,6 +48,13 @@ REJECTED = pa.schema(
         pa.field("reason", pa.string()),
     ]
 )
+
+
+class Recognized(NamedTuple):
+    """What came of some records: the molecules with a result, and the records without one."""
+
+    results: pa.Table
+    rejected: pa.Table
 
 
 def results_schema(task: str, outputs: int, carried: Iterable[pa.Field] = ()) -> pa.Schema:

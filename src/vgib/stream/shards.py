@@ -44,7 +44,7 @@ class Cutting:
 
 
 @dataclass(frozen=True)
-class Part:
+class Shard:
     """Some records of a file in a row.
 
     Attributes:
@@ -83,7 +83,7 @@ def _format(path: Path) -> Format | None:
     return None if path.name.startswith(".") else SUFFIXES.get(Path(name).suffix)
 
 
-def cut(path: Path, cutting: Cutting) -> Iterator[Part]:
+def cut(path: Path, cutting: Cutting) -> Iterator[Shard]:
     """The parts of a file, one after the other.
 
     A line that is no text costs itself only: it becomes a record that no chemistry can read.
@@ -108,14 +108,14 @@ def cut(path: Path, cutting: Cutting) -> Iterator[Part]:
             for chunk in chunks:
                 held.append(chunk.records)
                 if sum(map(len, held)) >= cutting.part:
-                    yield Part(number, held, chunk.share or raw.tell() / size)
+                    yield Shard(number, held, chunk.share or raw.tell() / size)
                     number, held = number + 1, []
         except VgibError:
             if held:
-                yield Part(number, held, 1.0)
+                yield Shard(number, held, 1.0)
             raise
         if held:
-            yield Part(number, held, 1.0)
+            yield Shard(number, held, 1.0)
 
 
 def _lines(raw: IO[bytes]) -> Iterator[str]:

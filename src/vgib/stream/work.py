@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from itertools import chain
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -27,16 +27,18 @@ from vgib.model.card import Card
 from vgib.model.recognizer import SubgraphRecognizer
 from vgib.model.results import Subgraph
 from vgib.select.policy import ANY, Selection
-from vgib.stream.schema import ID, LINE, PROBLEM, REJECTED, SMILES, SUBGRAPHS, results_schema
+from vgib.stream.schema import (
+    ID,
+    LINE,
+    PROBLEM,
+    REJECTED,
+    SMILES,
+    SUBGRAPHS,
+    Recognized,
+    results_schema,
+)
 
 Array = npt.NDArray[Any]
-
-
-class Recognized(NamedTuple):
-    """What came of a chunk: see :mod:`vgib.stream.schema` for the columns of both tables."""
-
-    results: pa.Table
-    rejected: pa.Table
 
 
 @dataclass(frozen=True)

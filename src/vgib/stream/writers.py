@@ -18,7 +18,7 @@ from vgib.chem.sdf import SdWriter
 from vgib.data.files import ensure_writable, replacing
 from vgib.errors import InputError, unknown_name
 from vgib.model.results import DECIMALS, DIGITS, rounded
-from vgib.stream.work import Recognized
+from vgib.stream.schema import Recognized
 
 Write = Callable[[pa.Table], None]
 """Takes tables of results, one after the other."""

@@ -10,9 +10,10 @@ from tests.stream.conftest import SMILES
 from vgib.data.processes import LocalProcesses, Outcome
 from vgib.errors import InputError
 from vgib.stream.chunks import iter_chunks
-from vgib.stream.parts import Parts
-from vgib.stream.pipeline import OneProcess, Tally, WorkerError, recognize_all
-from vgib.stream.work import Recognize, Recognized
+from vgib.stream.engine import OneProcess, Tally, WorkerError, recognize_all
+from vgib.stream.parts import PartStore
+from vgib.stream.schema import Recognized
+from vgib.stream.work import Recognize
 
 
 class Backwards:
@@ -30,28 +31,32 @@ class Failing:
 TEXTS = [*SMILES[:10], "oops", *SMILES[10:20]]
 
 
+@pytest.mark.parametrize("is_kept", [True, False], ids=["on-disk", "in-memory"])
 @pytest.mark.parametrize(
     "engine", [None, Backwards(), LocalProcesses(2)], ids=["alone", "backwards", "processes"]
 )
-def test_results_come_in_the_order_of_the_source(engine: Any, model: Path, tmp_path: Path) -> None:
+def test_results_come_in_the_order_of_the_source(
+    engine: Any, is_kept: bool, model: Path, tmp_path: Path
+) -> None:
     seen: list[Recognized] = []
     told: list[int] = []
     tally = recognize_all(
         Recognize(model),
         iter_chunks(TEXTS, size=5),
         [seen.append],
-        Parts(tmp_path, ""),
+        PartStore(tmp_path) if is_kept else None,
         engine=engine,
         on_chunk=lambda now: told.append(now.recognized),
     )
     lines = [line for found in seen for line in found.results["line"].to_pylist()]
     assert lines == [*range(1, 11), *range(12, 22)]
     assert (tally.recognized, tally.refused, tally.reused) == (20, 1, 0)
+    assert tally.records == 21 and any(tmp_path.iterdir()) == is_kept
     assert tally.first_refused[0]["line"] == 11 and told == [5, 10, 14, 19, 20]
 
 
 def test_what_is_finished_is_not_computed_again(model: Path, tmp_path: Path) -> None:
-    work, parts = Recognize(model), Parts(tmp_path, "")
+    work, parts = Recognize(model), PartStore(tmp_path)
     first: list[Recognized] = []
     recognize_all(work, iter_chunks(TEXTS[:10], size=5), [first.append], parts)
     second: list[Recognized] = []
@@ -67,14 +72,14 @@ def test_a_job_that_fails_names_its_lines(model: Path, tmp_path: Path) -> None:
             Recognize(model),
             iter_chunks(TEXTS, size=5),
             [],
-            Parts(tmp_path, ""),
+            PartStore(tmp_path),
             engine=Failing(),
         )
 
 
 def test_nothing_usable_is_an_error_with_the_first_reason(model: Path, tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"none of the 2 molecules can be used; line 1 \(oops\)"):
-        recognize_all(Recognize(model), iter_chunks(["oops", "C1"]), [], Parts(tmp_path, ""))
+        recognize_all(Recognize(model), iter_chunks(["oops", "C1"]), [], PartStore(tmp_path))
 
 
 def test_only_the_first_refusals_and_notes_are_remembered(model: Path) -> None:

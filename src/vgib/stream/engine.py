@@ -1,5 +1,6 @@
 """Any number of molecules through one unit of work: in order, in constant memory, resumable."""
 
+from collections import deque
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
@@ -11,8 +12,10 @@ import pyarrow as pa
 from vgib.data.processes import Engine, Outcome
 from vgib.errors import InputError, VgibError
 from vgib.stream.chunks import Chunk
-from vgib.stream.parts import Parts
-from vgib.stream.work import Recognize, Recognized
+from vgib.stream.manifest import CountError
+from vgib.stream.parts import PartStore, content_of, part_name
+from vgib.stream.schema import Recognized
+from vgib.stream.work import Recognize
 
 REMEMBERED = 10
 """Refusals and remarks that are kept for the person at the terminal."""
@@ -28,7 +31,7 @@ class WorkerError(VgibError, RuntimeError):
 class ChunkJob(NamedTuple):
     """A chunk on its way to a worker."""
 
-    key: str
+    name: str
     records: pa.Table
 
 
@@ -51,6 +54,7 @@ class Tally:
         refused: Records without one.
         reused: Of the chunks, those that an earlier run had finished.
         share: How much of the source is done, from 0 to 1; ``None`` where nobody knows.
+        records: Records that were read.
         first_refused: The first few refusals: line, text and reason.
         first_notes: The first few remarks: line, SMILES and remark.
     """
@@ -59,6 +63,7 @@ class Tally:
     refused: int = 0
     reused: int = 0
     share: float | None = None
+    records: int = 0
     first_refused: list[dict[str, Any]] = field(default_factory=list)
     first_notes: list[dict[str, Any]] = field(default_factory=list)
 
@@ -77,7 +82,7 @@ def recognize_all(
     work: Recognize,
     chunks: Iterable[Chunk],
     sinks: Sequence[Sink],
-    parts: Parts,
+    parts: PartStore | None = None,
     *,
     engine: Engine | None = None,
     on_chunk: Callable[[Tally], None] = lambda tally: None,
@@ -85,14 +90,15 @@ def recognize_all(
 ) -> Tally:
     """Recognizes all chunks and hands what came of them to the sinks, in the order of the source.
 
-    Every finished chunk is on the disk before it is used, so that a killed run costs no more than
-    the chunks that were under way, and memory holds no more than these, whichever comes first.
+    With a store, every finished chunk is on the disk before it is used, so that a killed run costs
+    no more than the chunks that were under way, and memory holds no more than these. Without one
+    nothing touches the disk, and chunks that finish early wait in memory.
 
     Args:
         work: The unit of work.
         chunks: The source; read as it is needed.
         sinks: Writers, ledgers and the like.
-        parts: Where finished chunks are kept; what is there is not computed again.
+        parts: Where finished chunks are kept, if anywhere; what is there is not computed again.
         engine: Processes or a cluster; by default this process.
         on_chunk: Called after each chunk.
         tally: The numbers of the run, for whoever wants to follow them.
@@ -102,38 +108,74 @@ def recognize_all(
         WorkerError: a worker failed or died.
     """
     tally = Tally() if tally is None else tally
-    shares: dict[str, float | None] = {}
-    waiting: list[str] = []
+    queue = _Queue(parts)
 
     def jobs() -> Iterator[ChunkJob]:
         for number, chunk in enumerate(chunks):
-            key = parts.key(number, chunk.records)
-            waiting.append(key)
-            shares[key] = chunk.share
-            if key in parts:
+            tally.records += len(chunk.records)
+            content = content_of([chunk.records]) if parts is not None else ""
+            name = part_name(0, number, content)
+            if queue.add(name, chunk.share):
                 tally.reused += 1
             else:
-                yield ChunkJob(key, chunk.records)
+                yield ChunkJob(name, chunk.records)
 
-    def finished() -> Generator[str, None, None]:
+    def finished() -> Generator[tuple[Recognized, float | None], None, None]:
         for outcome in (engine or OneProcess()).map(_Unit(work), jobs()):
-            _check(outcome)
+            _check(outcome, is_kept=parts is not None)
             assert outcome.result is not None
-            parts.put(outcome.job.key, outcome.result)
-            yield from _ready(waiting, parts)
-        yield from _ready(waiting, parts)
+            queue.finish(outcome.job.name, outcome.result)
+            yield from queue.ready()
+        yield from queue.ready()
 
-    with closing(finished()) as keys:  # an error in a sink ends the workers
-        for key in keys:
-            found = parts.get(key)
-            tally.add(found)
-            tally.share = shares.pop(key)
+    with closing(finished()) as found:  # an error in a sink ends the workers
+        for recognized, share in found:
+            tally.add(recognized)
+            tally.share = share
             for sink in sinks:
-                sink(found)
+                sink(recognized)
             on_chunk(tally)
     if not tally.recognized:
         raise _nothing(tally)
+    if tally.records != tally.recognized + tally.refused:
+        raise CountError(
+            f"{tally.records} records went in, {tally.recognized} were recognized and "
+            f"{tally.refused} refused"
+        )
     return tally
+
+
+class _Queue:
+    """Chunks in the order of the source; each waits until all before it are finished."""
+
+    def __init__(self, parts: PartStore | None) -> None:
+        self.parts = parts
+        self.waiting: deque[tuple[str, float | None]] = deque()
+        self.done: dict[str, Recognized] = {}
+
+    def add(self, name: str, share: float | None) -> bool:
+        """Puts a chunk at the end; gives whether an earlier run has finished it."""
+        self.waiting.append((name, share))
+        return self.parts is not None and name in self.parts
+
+    def finish(self, name: str, found: Recognized) -> None:
+        """Keeps what came of a chunk; in memory only where it is its turn, or there is no disk."""
+        if self.parts is not None:
+            self.parts.put(name, found)
+        if self.parts is None or self.waiting[0][0] == name:
+            self.done[name] = found
+
+    def ready(self) -> Iterator[tuple[Recognized, float | None]]:
+        """The finished chunks at the head of the queue."""
+        while self.waiting:
+            name, share = self.waiting[0]
+            found = self.done.pop(name, None)
+            if found is None and self.parts is not None and name in self.parts:
+                found = self.parts.get(name)
+            if found is None:
+                return
+            self.waiting.popleft()
+            yield found, share
 
 
 @dataclass(frozen=True)
@@ -146,19 +188,14 @@ class _Unit:
         return self.work(job.records)
 
 
-def _ready(waiting: list[str], parts: Parts) -> Iterator[str]:
-    """The finished chunks at the head of the queue."""
-    while waiting and waiting[0] in parts:
-        yield waiting.pop(0)
-
-
-def _check(outcome: Outcome[ChunkJob, Recognized]) -> None:
+def _check(outcome: Outcome[ChunkJob, Recognized], *, is_kept: bool) -> None:
     if outcome.error is None:
         return
     lines = outcome.job.records["line"]
+    hint = "; what is finished is kept, go on with --resume" if is_kept else ""
     raise WorkerError(
         f"lines {lines[0]} to {lines[-1]} could not be recognized: "
-        f"{outcome.error.splitlines()[0]}; what is finished is kept, go on with --resume"
+        f"{outcome.error.splitlines()[0]}{hint}"
     )
 
 

@@ -9,6 +9,11 @@ import pyarrow.parquet as pq
 import pytest
 from rdkit import Chem
 from tests.cli.support import DRUGS, Run, assert_explained, rows
+from tests.model.passes import Passes
+
+from vgib.model.recognizer import SubgraphRecognizer
+from vgib.serve.recognition import Question, reply
+from vgib.serve.shelf import ModelShelf
 
 
 def test_smiles_are_recognized(run: Run, model: Path) -> None:
@@ -225,3 +230,41 @@ def test_only_bad_structures_leave_no_file_and_say_why(
     done = run("recognize", path, "--model", model, "--out", tmp_path / "b.csv")
     assert_explained(done, 1, "none of the 2 molecules can be used; line 1 (oops)")
     assert list(tmp_path.iterdir()) == [path]
+
+
+# ---- one molecule --------------------------------------------------------------------------------
+
+ASPIRIN = "CC(=O)Oc1ccccc1C(=O)O"
+
+
+def test_one_molecule_is_counted_as_one(run: Run, model: Path) -> None:
+    assert "1 molecule recognized, 0 refused" in run("recognize", "CCO", "--model", model).err
+
+
+def test_one_molecule_makes_no_forward_pass_twice(
+    run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    passes = Passes(monkeypatch)
+    assert run("recognize", ASPIRIN, "--model", "qed").code == 0
+    assert 3 < passes.calls <= 9 and passes.are_distinct()
+
+
+def test_the_command_line_python_and_the_service_show_the_same_numbers(run: Run) -> None:
+    told = json.loads(run("recognize", ASPIRIN, "--model", "qed", "--json").out)
+    loaded = SubgraphRecognizer.load("qed")
+    (python,) = loaded.recognize([ASPIRIN])
+    assert told["prediction"] == python.prediction
+    for name in ("scores", "subgraphs"):
+        ours, theirs = told[name], python.to_json()[name]
+        if name == "subgraphs":
+            theirs = [{**part, "atoms": list(part["nodes"])} for part in theirs]
+            theirs = [{key: part[key] for key in ours[0]} for part in theirs]
+        assert ours == theirs
+    question = Question("qed", (ASPIRIN,))
+    (served,) = reply(ModelShelf(), [question])
+    assert isinstance(served, dict) and served["results"] == [told]
+    (row,) = rows(run("recognize", ASPIRIN, "--model", "qed").out)
+    (part,) = told["subgraphs"]
+    assert (row["score"], row["keep_ratio"]) == (str(part["score"]), str(part["keep_ratio"]))
+    assert row["prediction"] == f"{told['prediction']:.5g}"
+    assert [float(score) for score in row["scores"].split()] == told["scores"]

@@ -1,13 +1,13 @@
 """What a model says of some graphs, computed once: one contract for one member and for several."""
 
 from collections.abc import Sequence
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
 import pytest
 import torch
 from rdkit import Chem
+from tests.model.passes import Passes
 from torch import Tensor
 
 from vgib.chem.blocks import blocks_of
@@ -18,7 +18,6 @@ from vgib.data.synthetic import generate_ba2motifs
 from vgib.errors import InputError
 from vgib.model.answer import Answer, Ask, distinct, find_subgraphs
 from vgib.model.recognizer import SubgraphRecognizer
-from vgib.nn.net import SubgraphNet
 from vgib.select.blocktree import block_trees, connected_unions
 from vgib.select.policy import ANY, RULES, Selection
 from vgib.select.random import random_ring_intact
@@ -182,27 +181,6 @@ def test_an_ensemble_needs_a_model() -> None:
 # ---- no forward pass twice -----------------------------------------------------------------------
 
 
-class Passes:
-    """Counts what goes through which network."""
-
-    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        self.seen: list[tuple[int, bytes]] = []
-        plain = SubgraphNet.predict
-
-        def counted(net: SubgraphNet, x: Tensor, adj: Any, graphs: Any) -> Any:
-            bounds = graphs.ptr.tolist()
-            for low, high in pairwise(bounds):
-                edges = adj.edge_index
-                own = edges[:, (edges[0] >= low) & (edges[0] < high)] - low
-                content = x[low:high].numpy().tobytes() + own.numpy().tobytes()
-                self.seen.append((id(net), content))
-            self.calls += 1
-            return plain(net, x, adj, graphs)
-
-        self.calls = 0
-        monkeypatch.setattr(SubgraphNet, "predict", counted)
-
-
 SMILES = "CC(C)Cc1ccc(C(C)C(=O)Nc2ncccc2Cl)cc1"
 
 
@@ -216,6 +194,7 @@ def test_the_default_answer_makes_no_forward_pass_twice(monkeypatch: pytest.Monk
     answer.choose(selection)
     answer.agreement(selection)
     assert passes.calls <= 9  # parts for all members, and what one of them alone wants to know
+    assert passes.are_distinct()
     asked = len(passes.seen)
     answer.choose(selection)
     answer.choose(Selection(0.5, by="prediction", n=3))

@@ -8,6 +8,7 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from typing import Any
 
 import pyarrow.parquet as pq
 import pytest
@@ -172,3 +173,26 @@ def test_a_place_that_cannot_be_written_is_found_before_the_work(
     (tmp_path / "file").touch()
     with pytest.raises(UnwritableError, match="cannot write"):
         recognize_source(source, Recognize(model), Writing((tmp_path / "file" / "a.csv",)))
+
+
+def test_what_is_only_printed_touches_no_disk(model: Path) -> None:
+    work = Recognize(model)
+    work.check()
+    told: list[Any] = []
+    touched: list[str] = []
+    is_watched = True
+
+    def watch(event: str, arguments: tuple[Any, ...]) -> None:
+        if not is_watched:
+            return
+        if (
+            event == "open" and isinstance(arguments[1], str) and set(arguments[1]) & set("wax+")
+        ) or event in ("os.mkdir", "os.rename", "tempfile.mkdtemp", "tempfile.mkstemp"):
+            touched.append(f"{event} {arguments[0]}")
+
+    sys.addaudithook(watch)  # nobody can take it away again, so it stops listening
+    try:
+        recognize_source(["CCO"], work, Writing(stream=told.append))
+    finally:
+        is_watched = False
+    assert len(told) == 1 and touched == []

@@ -34,6 +34,15 @@ def say(text: str) -> None:
     talk.print(text, highlight=False, markup=False, soft_wrap=True)
 
 
+def counted(count: int, thing: str) -> str:
+    """A number of things in words.
+
+    >>> counted(1, "molecule"), counted(1200, "molecule")
+    ('1 molecule', '1,200 molecules')
+    """
+    return f"{count:,} {thing}{'' if count == 1 else 's'}"
+
+
 def entry_fields(entry: "Entry") -> dict[str, Any]:
     """A dataset of the catalog as plain values."""
     fields = asdict(entry)

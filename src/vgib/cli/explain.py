@@ -7,7 +7,7 @@ import typer
 from rich.console import Console
 
 from vgib.cli import console
-from vgib.cli.console import say
+from vgib.cli.console import counted, say
 from vgib.cli.explain_function import explain_by_function
 from vgib.cli.options import (
     Address,
@@ -180,4 +180,4 @@ def explain(
         console.show_json({"folder": str(out), **found.metrics})
     else:
         Console().print(console.estimates_table(found.headline()))
-    say(f"{found.metrics['graphs']} graphs explained; open {out / 'report.html'}")
+    say(f"{counted(found.metrics['graphs'], 'graph')} explained; open {out / 'report.html'}")

@@ -4,8 +4,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
+from rich.console import Console
 
-from vgib.cli.console import say
+from vgib.cli.console import counted, say
 from vgib.cli.options import Address, ByOption, Engine, Json, RuleOption, molecule_source
 from vgib.cli.recognize_cluster import (
     chunks_bar,
@@ -14,6 +15,7 @@ from vgib.cli.recognize_cluster import (
     report_manifest,
 )
 from vgib.cli.recognize_graphs import is_for_graphs, recognize_graphs
+from vgib.cli.recognize_panel import panels_on
 from vgib.select.policy import Selection
 
 if TYPE_CHECKING:
@@ -37,7 +39,7 @@ def recognize(
         list[Path] | None,
         typer.Option(
             help="A file to write: .csv, .parquet, .jsonl, .sdf or .html; may be repeated. "
-            "Default: CSV on standard output."
+            "Default: standard output, as panels in a terminal and as CSV when piped."
         ),
     ] = None,
     n: Annotated[
@@ -154,7 +156,10 @@ def recognize(
             )
         report_manifest(account, outs[0], as_json)
         return
-    with standard_output(as_json) as stream, chunks_bar(shown=bool(outs)) as on_chunk:
+    screen = Console()
+    is_for_people = screen.is_terminal and not as_json
+    printed = panels_on(screen, work.card) if is_for_people else standard_output(as_json)
+    with printed as stream, chunks_bar(shown=bool(outs)) as on_chunk:
         tally = recognize_source(
             molecule_source(inputs or []),
             work,
@@ -165,7 +170,7 @@ def recognize(
             on_chunk=on_chunk,
         )
     _report(tally)
-    say(f"{tally.recognized} molecules recognized, {tally.refused} refused")
+    say(f"{counted(tally.recognized, 'molecule')} recognized, {tally.refused:,} refused")
     if outs:
         beside = f"; refused lines in {rejected_file(outs[0])}" if tally.refused else ""
         say(f"wrote {', '.join(map(str, outs))}{beside}")

@@ -10,7 +10,7 @@ import typer
 from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
 
 from vgib.cli import console
-from vgib.cli.console import say
+from vgib.cli.console import counted, say
 
 if TYPE_CHECKING:
     from vgib.stream.engine import Tally
@@ -89,7 +89,7 @@ def report_manifest(account: "Manifest", out: Path, as_json: bool) -> None:
     for name in account.lost:
         say(f"part {name} took its workers down and was given up; --resume tries it again")
     say(
-        f"{account.recognized:,} molecules recognized, {account.rejected:,} rejected; "
+        f"{counted(account.recognized, 'molecule')} recognized, {account.rejected:,} rejected; "
         f"wrote {out / 'results'}"
     )
     if not account.complete:

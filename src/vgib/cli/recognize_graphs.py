@@ -5,7 +5,7 @@ from pathlib import Path
 
 import typer
 
-from vgib.cli.console import say
+from vgib.cli.console import counted, say
 
 
 def is_for_graphs(model: str | Path) -> bool:
@@ -69,4 +69,4 @@ def recognize_graphs(
     elif not outs:
         subgraph_table(found).to_csv(sys.stdout, index=False, lineterminator="\n")
     written = f"; wrote {', '.join(map(str, outs))}" if outs else ""
-    say(f"{len(found)} graphs recognized{written}")
+    say(f"{counted(len(found), 'graph')} recognized{written}")

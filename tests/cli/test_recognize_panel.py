@@ -1,0 +1,68 @@
+"""What a person at a terminal reads of a recognized molecule."""
+
+import io
+import os
+import pty
+import subprocess
+import sys
+from typing import Any
+
+import pytest
+from rich.console import Console
+
+from vgib.cli.recognize_panel import panel_of
+from vgib.model.shipped import cards
+
+ROW: dict[str, Any] = {
+    "id": "aspirin",
+    "smiles": "CC(=O)Oc1ccccc1C(=O)O",
+    "note": "kept the largest of 2 components",
+    "prediction": 0.620194,
+    "spread": 0.0499,
+    "stability": 1.0,
+    "scores": [0.5] * 13,
+    "subgraphs": [
+        {"smiles": "*Oc1ccccc1*", "atoms": [3, 4, 5], "score": 0.9992, "keep_ratio": 0.2308}
+    ],
+}
+
+
+def shown(row: dict[str, Any], model: str = "qed") -> str:
+    screen = Console(width=100, record=True, file=io.StringIO())
+    screen.print(panel_of(row, cards()[model]))
+    return screen.export_text()
+
+
+def test_a_panel_tells_prediction_part_and_agreement() -> None:
+    told = shown(ROW)
+    for text in (
+        "aspirin  CC(=O)Oc1ccccc1C(=O)O",
+        "Drug-likeness (QED)",
+        "0.62019 ± 0.05 over the members (in [0, 1])",
+        "*Oc1ccccc1*",
+        "3 of 13 atoms, mean score 0.9992; atoms 3 4 5",
+        "1.00 of 1",
+        "kept the largest of 2 components",
+    ):
+        assert text in told
+
+
+def test_one_member_has_no_spread_and_classes_have_a_probability() -> None:
+    row = ROW | {"prediction": 1, "probability": 0.875, "spread": None, "stability": None}
+    told = shown(row, "drd2")
+    assert "class 1, probability 0.875 (class 1: active)" in told
+    assert "±" not in told and "agreement" not in told
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="there are no pseudo-terminals")
+def test_a_terminal_gets_a_panel_and_a_pipe_gets_csv() -> None:
+    command = [sys.executable, "-m", "vgib", "recognize", "CCO", "--model", "qed"]
+    piped = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert piped.stdout.startswith("line,id,smiles,")
+    ours, theirs = pty.openpty()
+    done = subprocess.run(command, stdout=theirs, stderr=subprocess.PIPE, check=True)
+    os.close(theirs)
+    told = os.read(ours, 10_000).decode()
+    os.close(ours)
+    assert "Drug-likeness" in told and "line,id,smiles" not in told
+    assert b"1 molecule recognized" in done.stderr

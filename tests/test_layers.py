@@ -1,13 +1,17 @@
-"""Imports point one way: the table of layers, held by reading the source."""
+"""The shape of the package: imports point one way, and the map of the code shows what is there."""
 
 import ast
+import re
 import sys
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-SOURCE = Path(__file__).resolve().parents[1] / "src"
+ROOT = Path(__file__).resolve().parents[1]
+SOURCE = ROOT / "src"
+MAP = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
 
 # A module imports from the rows above its own, and from its own package.
 LAYERS = [
@@ -91,3 +95,63 @@ class TestModule:
         if part(module) == "page" or module.endswith(".table"):
             assert not libraries & {"torch", "torch_geometric"}
             assert {part(f"{name}.__init__") for name in own(module)}.isdisjoint({"nn", "data"})
+
+
+# ---- few layers, few modules at the top, one name for one class ----------------------------------
+
+
+def test_layers_and_modules_at_the_top_stay_few() -> None:
+    assert len(LAYERS) <= 10
+    assert len(list((SOURCE / "vgib").glob("*.py"))) <= 8
+
+
+def test_no_class_name_stands_twice() -> None:
+    places = Counter(
+        node.name
+        for path in MODULES.values()
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.ClassDef)
+    )
+    assert [name for name, count in places.items() if count > 1] == []
+
+
+def test_docstrings_say_what_they_are_about() -> None:
+    for path in MODULES.values():
+        assert "likewise" not in path.read_text(encoding="utf-8").lower(), path
+
+
+# ---- the map of the code -------------------------------------------------------------------------
+
+
+def section(title: str) -> str:
+    return MAP.split(f"## {title}\n")[1].split("\n## ")[0]
+
+
+def test_the_map_has_one_table_of_layers_and_it_is_this_one() -> None:
+    assert MAP.count("owest first") == 1
+    rows = [line.split("|")[2] for line in section("Layers").splitlines() if line.startswith("| ")]
+    shown = [set(re.findall(r"`(\w+)`", row)) for row in rows[2:]]
+    assert shown == [names - {"__init__"} for names in LAYERS]
+
+
+def shown_modules() -> set[str]:
+    """The modules in the tree; of a line, what comes after two blanks is prose."""
+    found: set[str] = set()
+    folders: list[str] = []
+    for line in section("Tree").split("```")[1].splitlines()[1:]:
+        depth = (len(line) - len(line.lstrip())) // 2
+        names = line.strip().partition("  ")[0].split()
+        if names[0].endswith("/"):
+            folders[depth:] = [names[0].removesuffix("/")]
+        else:
+            found |= {".".join([*folders[:depth], name]) for name in names}
+    return found
+
+
+def test_the_tree_shows_every_module_and_no_other() -> None:
+    there = {
+        module.replace("vgib.", "src.vgib.", 1)
+        for module in MODULES
+        if not module.endswith(".__init__")
+    }
+    assert sorted(shown_modules() ^ there) == [], "change docs/architecture.md with the files"

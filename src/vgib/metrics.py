@@ -52,7 +52,7 @@ def bootstrap(
 def bootstrap_rows(
     statistic: Callable[[Array], Array], n: int, resamples: int = RESAMPLES, seed: int = 0
 ) -> Estimate:
-    """Likewise, of a statistic that takes many resamples at once: ``[rows, n] -> [rows]``."""
+    """The same interval for a statistic of many resamples at once, ``[rows, n] -> [rows]``."""
     if n == 0:
         return Estimate(float("nan"), float("nan"), float("nan"), 0)
     random = np.random.default_rng(seed)

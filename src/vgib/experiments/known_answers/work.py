@@ -23,7 +23,8 @@ from vgib.experiments.table3.backbones import backbone
 from vgib.experiments.table3.job import Network
 from vgib.explain.explainer import explainers
 from vgib.explain.many import score
-from vgib.explain.truth import agreement, random_connected_scores, sufficient_share
+from vgib.explain.truth import Answers, agreement, random_connected_scores, sufficient_share
+from vgib.metrics import Array
 from vgib.model.recognizer import SubgraphRecognizer
 from vgib.nn.gmt import FrozenGate
 from vgib.nn.net import SubgraphNet
@@ -33,8 +34,6 @@ from vgib.train.loop import predict, seeded
 STOCHASTIC_ATTENTION = ("gsat", "gmt-sam")
 """Methods that attend to edges or nodes, and are told to which."""
 RANDOM_CONNECTED = "random-connected"
-
-Array = Any
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,7 +55,8 @@ class Method:
     def classes(self, graphs: PackedGraphs, part: Tensor | None = None) -> Array:
         """The class of each graph, predicted from all of it or from the subgraph on some nodes."""
         seen = graphs if part is None else graphs.induced(part)
-        return predict(self.net, seen)[0].argmax(1).numpy()
+        found: Array = predict(self.net, seen)[0].argmax(1).numpy()
+        return found
 
 
 def run(
@@ -93,11 +93,11 @@ def _trained(job: KnownAnswersJob, known: KnownAnswers) -> Method:
     graphs, split = known.graphs, known.split
     train, val = graphs[split.train], graphs[split.val]
     begun, cpu = perf_counter(), process_time()
-    model = _recognizer(job, graphs, job.module, options_of(job)).fit(train, val=val)
+    model = _recognizer(job, train, job.module, options_of(job)).fit(train, val=val)
     scorer = model.net_
     if job.module == "gmt-sam":
         gate = FrozenGate(scorer, draws=job.options.get("draws", 10))
-        model = _recognizer(job, graphs, gate, {}).fit(train, val=val)
+        model = _recognizer(job, train, gate, {}).fit(train, val=val)
     seconds = {
         "training": round(perf_counter() - begun, 3),
         "cpu": round(process_time() - cpu, 3),
@@ -113,8 +113,8 @@ def _trained(job: KnownAnswersJob, known: KnownAnswers) -> Method:
 def _recognizer(
     job: KnownAnswersJob, graphs: PackedGraphs, bottleneck: Any, options: dict[str, Any]
 ) -> SubgraphRecognizer:
-    training = authors_training(job) if job.authors else training_of(job, graphs)
-    settings = training.model_dump(exclude={"patience"}) | {"patience": None}
+    """The model with all its settings, for these training graphs."""
+    training = authors_training(job) if job.authors else training_of(job, len(graphs))
     encoder: Any = "gin"
     if job.authors:
         inputs = job.hidden if graphs.cardinalities else graphs.x.shape[1]
@@ -127,7 +127,7 @@ def _recognizer(
         hidden=job.hidden,
         depth=job.depth,
         head_hidden=job.hidden,
-        **settings,
+        **training.model_dump(),
         **options,
     )
 
@@ -139,9 +139,9 @@ def options_of(job: KnownAnswersJob) -> dict[str, Any]:
     return {"on": job.attention_on, "rate": job.keep_rate} | job.options
 
 
-def training_of(job: KnownAnswersJob, graphs: PackedGraphs) -> Training:
-    """The one training of all methods but GSAT and GMT-sam: small sets get as many steps."""
-    each = ceil(len(graphs) * 0.8 / job.batch_size)
+def training_of(job: KnownAnswersJob, graphs: int) -> Training:
+    """The one training of all methods but GSAT and GMT-sam: few graphs get as many steps."""
+    each = ceil(graphs / job.batch_size)
     found: Training = Training.of(
         epochs=max(job.epochs, ceil(job.steps / each)),
         batch_size=job.batch_size,
@@ -165,7 +165,7 @@ def _explained(job: KnownAnswersJob, known: KnownAnswers, folder: Path) -> Metho
     graphs, split = known.graphs, known.split
     shape = Network(encoder="gin", hidden=job.hidden, depth=job.depth, readout="sum")
     begun = perf_counter()
-    net = backbone(graphs, split, shape, training_of(job, graphs), folder).net
+    net = backbone(graphs, split, shape, training_of(job, len(split.train)), folder).net
     trained = perf_counter()
     if job.module == RANDOM_CONNECTED:
         return Method(net, lambda some: random_connected_scores(some, seed=job.seed), _none, {})
@@ -217,7 +217,7 @@ def judge(job: KnownAnswersJob, known: KnownAnswers, made: Method) -> dict[str, 
     }
 
 
-def _whole(made: Method, test: PackedGraphs, answers: Any) -> dict[str, Any]:
+def _whole(made: Method, test: PackedGraphs, answers: Answers) -> dict[str, Any]:
     """How often the class of whole graphs is right: of all, and of those with an explanation."""
     assert test.y is not None
     right = made.classes(test) == test.y.numpy()
@@ -225,7 +225,7 @@ def _whole(made: Method, test: PackedGraphs, answers: Any) -> dict[str, Any]:
     return {"accuracy": float(right.mean()), "accuracy_explained": float(right[explained].mean())}
 
 
-def _said(made: Method, test: PackedGraphs, answers: Any, part: Tensor) -> dict[str, Any]:
+def _said(made: Method, test: PackedGraphs, answers: Answers, part: Tensor) -> dict[str, Any]:
     """How often the class is right that is predicted from the part alone."""
     assert test.y is not None
     right = made.classes(test, part) == test.y.numpy()

@@ -129,8 +129,7 @@ def explain(
 ) -> Work:
     """Fits a method, where it learns, and scores all nodes."""
     begun = process_time()
-    module = job.module
-    explainer = explainers.make(module, seed=job.seed + seed, **job.options)
+    explainer = explainers.make(job.module, seed=job.seed + seed, **job.options)
     explainer.fit(model, train)
     fitted = process_time()
     scores = score(explainer, model, held_out, batch_size=BATCH_SIZE)

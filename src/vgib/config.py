@@ -87,6 +87,9 @@ class Training(Settings):
     """How a model is trained."""
 
     epochs: int = Field(100, ge=1, description="Passes over the training graphs.")
+    steps: int = Field(
+        0, ge=0, description="Least number of steps: few graphs get more epochs, unless given."
+    )
     batch_size: int = Field(128, ge=1, description="Graphs in one step.")
     lr: float = Field(1e-3, gt=0, description="Learning rate of Adam.")
     weight_decay: float = Field(0.0, ge=0, description="L2 penalty of Adam.")
@@ -158,9 +161,8 @@ PRESETS: dict[str, Preset] = {
     "recommended": Preset(
         summary="What we found to work best; docs/presets.md says why.",
         method="vgib",
-        bottleneck={"beta": 1e-3},
         architecture={"hidden": 64, "depth": 3, "head_hidden": 64},
-        training={"epochs": 100, "batch_size": 128, "lr": 1e-3, "patience": 30},
+        training={"epochs": 20, "steps": 800, "batch_size": 64, "lr": 3e-3, "cosine": True},
     ),
 }
 

@@ -51,7 +51,13 @@ def test_settings_reach_the_model(run: Run, table: Path, tmp_path: Path) -> None
 
 
 def test_an_interrupted_training_goes_on(run: Run, table: Path, tmp_path: Path) -> None:
-    common = ("train", table, "--target", "qed", "--checkpoint", tmp_path / "c", "--out")
+    paper = (
+        "--bottleneck",
+        "vgib-paper",
+        "--set",
+        "cosine=false",
+    )  # of one stage, which can be made longer afterwards
+    common = ("train", table, "--target", "qed", *paper, "--checkpoint", tmp_path / "c", "--out")
     run(*common, tmp_path / "a", *QUICK)
     longer = run(*common, tmp_path / "b", *QUICK, "--set", "epochs=2")
     assert longer.code == 0

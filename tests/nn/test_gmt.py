@@ -35,7 +35,7 @@ def test_what_is_drawn_is_zero_or_one_with_the_right_mean_and_gradient() -> None
 
 def test_the_readout_is_the_mean_over_the_draws(monkeypatch: pytest.MonkeyPatch) -> None:
     net = net_with(GMT(4, draws=3)).train()
-    net.bottleneck.start_epoch(15)
+    net.bottleneck.start_epoch(15, 100)
     x, adj, graphs = inputs()
     draws = iter(torch.randint(0, 2, (3, 1, 6)).double())
     monkeypatch.setattr(module, "drawn", lambda weight, count: next(draws))

@@ -51,7 +51,7 @@ def test_the_rate_falls_step_by_step_to_its_end() -> None:
     gsat = GSAT(4, rate=0.5, rate_start=0.9, rate_step=0.1, rate_every=10)
     rates = []
     for epoch in (0, 9, 10, 39, 40, 500):
-        gsat.start_epoch(epoch)
+        gsat.start_epoch(epoch, 100)
         rates.append(gsat.rate)
     assert rates == pytest.approx([0.9, 0.9, 0.8, 0.6, 0.5, 0.5])
 
@@ -81,7 +81,7 @@ def test_the_extractor_sees_the_graphs_one_by_one() -> None:
 
 def test_the_term_is_the_divergence_from_the_present_rate(monkeypatch: pytest.MonkeyPatch) -> None:
     net = make_net().train()
-    net.bottleneck.start_epoch(15)
+    net.bottleneck.start_epoch(15, 100)
     x, adj, graphs = inputs()
     attention = torch.rand(6, dtype=torch.float64)
     monkeypatch.setattr(module, "relax", lambda logits, temperature: attention)

@@ -12,7 +12,7 @@ from torch_geometric.data import Data
 from vgib.config import Architecture
 from vgib.data.packed import PackedGraphs
 from vgib.errors import InputError, UnknownNameError
-from vgib.nn.bottleneck import bottlenecks, hard_keep
+from vgib.nn.bottleneck import Site, bottlenecks, build_in, hard_keep
 from vgib.nn.encoder import Embedding, Encoder, Wrapped
 from vgib.nn.net import SubgraphNet, build
 from vgib.nn.paper_vgib import PaperVGIB
@@ -38,10 +38,11 @@ def make_net(bottleneck: str = "vgib-paper", seed: int = 0, **options: Any) -> S
     own = settings.pop("bottleneck_options", {})
     with torch.random.fork_rng():
         torch.manual_seed(seed)
+        site = Site(8, in_channels=3, depth=2, outputs=settings["outputs"], task=settings["task"])
         return SubgraphNet(
             nn.Identity(),
             Encoder("gcn", 3, hidden=8),
-            bottlenecks.make(bottleneck, channels=8, **own),
+            build_in(bottleneck, site, own),
             **settings,
         )
 
@@ -266,7 +267,7 @@ def test_an_unknown_task_or_readout_is_refused(option: str, value: str) -> None:
 def built(**options: Any) -> SubgraphNet:
     defaults: dict[str, Any] = {
         "encoder": "gin",
-        "bottleneck": "vgib",
+        "bottleneck": "vgib-paper",
         "cardinalities": None,
         "in_channels": 3,
         "task": "classification",

@@ -1,15 +1,219 @@
-"""The recommended form is the paper's with two of its options set."""
+"""The recommended bottleneck: the price of a node, the predictor of parts, the gate, the stages."""
 
+import math
+
+import pytest
 import torch
+from torch import Tensor
+from torch.distributions import Normal, kl_divergence
 
-from vgib.nn.paper_vgib import PaperVGIB
-from vgib.nn.vgib import VGIB
+from vgib.config import Architecture, Training
+from vgib.data.packed import PackedGraphs
+from vgib.errors import InputError
+from vgib.nn.bottleneck import Encoded, Site
+from vgib.nn.net import SubgraphNet, build
+from vgib.nn.sparse import Adjacency, Segments
+from vgib.nn.vgib import VGIB, PartPredictor, Yardstick, divergence, node_price
+from vgib.train.loop import predict, predict_parts, seeded, train
+
+SITE = Site(channels=8, in_channels=4, depth=2, outputs=2, task="classification", layer="gin")
 
 
-def test_it_is_the_papers_with_the_populations_prior_and_the_kept_nodes_supervised() -> None:
-    torch.manual_seed(0)
-    ours = VGIB(4, beta=0.5)
-    torch.manual_seed(0)
-    same = PaperVGIB(4, beta=0.5, prior="population", subgraph=1.0)
-    assert ours.prior == "population" and ours.weights == same.weights
-    assert all(torch.equal(a, b) for a, b in zip(ours.parameters(), same.parameters(), strict=True))
+def star(leaves: int = 4) -> tuple[Adjacency, Segments]:
+    """One graph: a node with its neighbors."""
+    ends = torch.stack([torch.zeros(leaves, dtype=torch.int64), torch.arange(1, leaves + 1)])
+    edge_index = torch.cat([ends, ends.flip(0)], dim=1)
+    adj = Adjacency.from_edge_index(edge_index, leaves + 1)
+    return adj, Segments.from_batch(torch.zeros(leaves + 1, dtype=torch.int64))
+
+
+def encoded_star() -> Encoded:
+    adj, graphs = star()
+    return Encoded(torch.randn(5, 4), (torch.randn(5, 8),) * 2, adj, graphs)
+
+
+# ---- the price ---------------------------------------------------------------------------------
+
+
+def test_the_price_is_the_divergence_of_the_noisy_channel_from_pure_noise() -> None:
+    x, keep = torch.randn(50, 6, dtype=torch.float64), torch.rand(50, dtype=torch.float64) * 0.95
+    mean, std = torch.randn(6, dtype=torch.float64), torch.rand(6, dtype=torch.float64) + 0.5
+    left = keep.unsqueeze(1)
+    noisy = Normal(left * x + (1 - left) * mean, (1 - left) * std)
+    exact = kl_divergence(noisy, Normal(mean, std)).mean(1)
+    torch.testing.assert_close(node_price(keep, x, mean, std, floor=1e-9), exact)
+
+
+def test_nothing_costs_nothing_and_the_price_rises_with_the_gate() -> None:
+    x, zero, one = torch.randn(1, 3), torch.zeros(3), torch.ones(3)
+    keep = torch.linspace(0, 0.98, 50)
+    prices = node_price(keep, x.expand(50, 3), zero, one, floor=0.01)
+    assert float(prices[0]) == pytest.approx(0, abs=1e-7)
+    assert bool((prices.diff() > 0).all())
+
+
+def test_an_open_gate_pays_no_more_than_the_floor_says() -> None:
+    price = node_price(torch.ones(1), torch.zeros(1, 2), torch.zeros(2), torch.ones(2), floor=0.01)
+    assert float(price) == pytest.approx(-0.5 - math.log(0.01))
+
+
+def test_the_gradient_of_the_price_is_that_of_finite_differences() -> None:
+    x, mean, std = torch.randn(4, 3).double(), torch.zeros(3).double(), torch.ones(3).double()
+    keep = torch.rand(4, dtype=torch.float64).mul(0.9).requires_grad_()
+    assert torch.autograd.gradcheck(lambda k: node_price(k, x, mean, std, 0.01), (keep,))
+
+
+# ---- how far predictions are apart ---------------------------------------------------------------
+
+
+def test_equal_predictions_do_not_diverge_and_others_do() -> None:
+    said, other = torch.tensor([[2.0, -1.0]]), torch.tensor([[-1.0, 2.0]])
+    assert float(divergence(said, said, "classification")) == 0
+    assert float(divergence(said, other, "classification")) > 1
+    both = divergence(torch.tensor([[1.0, 2.0]]), torch.tensor([[3.0, 2.0]]), "regression")
+    assert both.tolist() == [[4.0, 0.0]]
+
+
+def test_a_part_that_says_nothing_has_lost_all_evidence() -> None:
+    yardstick = Yardstick(SITE)
+    whole, nothing = torch.tensor([[2.0, 0.0], [0.0, 2.0], [0.0, 2.0]]), torch.zeros(1, 2)
+    yardstick.watch(whole, nothing, torch.full((3,), 5.0))
+    torch.testing.assert_close(yardstick.share_lost(whole, nothing.expand(3, 2)), torch.ones(3))
+    assert float(yardstick.price) == 5
+    # Two classes, one graph and two graphs: each class weighs as much as the other.
+    assert yardstick.weight(whole).tolist() == pytest.approx([1.5, 0.75, 0.75])
+
+
+# ---- the predictor of parts ----------------------------------------------------------------------
+
+
+def test_a_closed_node_is_not_there() -> None:
+    predictor = PartPredictor(SITE).eval()
+    encoded = encoded_star()
+    keep = torch.tensor([1.0, 1.0, 0.0, 1.0, 0.0])
+    first = predictor(predictor.embed(encoded), encoded.adj, encoded.graphs, keep)
+    encoded.x = encoded.x.clone()
+    encoded.x[[2, 4]] = 100.0
+    torch.testing.assert_close(
+        predictor(predictor.embed(encoded), encoded.adj, encoded.graphs, keep), first
+    )
+
+
+def test_when_nothing_passes_every_graph_is_nothing() -> None:
+    predictor = PartPredictor(SITE).eval()
+    encoded = encoded_star()
+    x = predictor.embed(encoded)
+    said = predictor(x, encoded.adj, encoded.graphs, torch.zeros(5))
+    torch.testing.assert_close(said, predictor.nothing())
+
+
+# ---- training --------------------------------------------------------------------------------
+
+
+def planted(count: int, seed: int) -> tuple[PackedGraphs, Tensor]:
+    """Rings of eight nodes; in each, two neighbors carry the class, and the rest says nothing."""
+    generator = torch.Generator().manual_seed(seed)
+    y = torch.arange(count) % 2
+    codes = torch.randint(2, 5, (count, 8), generator=generator)
+    at = torch.randint(8, (count,), generator=generator)
+    rows = torch.arange(count)
+    truth = torch.zeros(count, 8, dtype=torch.bool)
+    for place in (at, (at + 1) % 8):
+        codes[rows, place] = y
+        truth[rows, place] = True
+    first = torch.arange(count * 8).view(count, 8)
+    around = torch.stack([first.flatten(), first.roll(-1, 1).flatten()])
+    graphs = PackedGraphs.from_edges(
+        codes.view(-1, 1),
+        torch.cat([around, around.flip(0)], dim=1),
+        torch.arange(count + 1) * 8,
+        y=y,
+        cardinalities=(5,),
+    )
+    return graphs, truth.flatten()
+
+
+def trained(graphs: PackedGraphs, **options: float) -> SubgraphNet:
+    with seeded(0):
+        net = build(
+            encoder="gin",
+            bottleneck="vgib",
+            cardinalities=graphs.cardinalities,
+            in_channels=1,
+            task="classification",
+            outputs=2,
+            architecture=Architecture(hidden=16, depth=2, head_hidden=16),
+            bottleneck_options=options,
+        )
+    settings = Training(epochs=8, batch_size=32, lr=5e-3, cosine=True)
+    train(net, graphs, settings=settings)
+    return net
+
+
+@pytest.fixture(scope="module")
+def net() -> SubgraphNet:
+    return trained(planted(400, 0)[0])
+
+
+def test_the_gate_finds_the_part_that_carries_the_class(net: SubgraphNet) -> None:
+    graphs, truth = planted(200, 1)
+    outputs, scores = predict(net, graphs)
+    assert graphs.y is not None
+    assert float((outputs.argmax(1) == graphs.y).float().mean()) > 0.98
+    found = scores >= 0.5
+    overlap = (found & truth).sum() / (found | truth).sum()
+    assert float(overlap) > 0.4
+    assert 0.05 < float(found.float().mean()) < 0.45
+    said = predict_parts(net, graphs, found).argmax(1)
+    assert float((said == graphs.y).float().mean()) > 0.95
+
+
+def test_without_a_price_everything_is_kept() -> None:
+    graphs, _ = planted(400, 0)
+    scores = predict(trained(graphs, beta=0.0), graphs)[1]
+    assert float((scores >= 0.5).float().mean()) > 0.9
+
+
+def test_a_gate_that_writes_the_label_is_caught(net: SubgraphNet) -> None:
+    """A code of irrelevant nodes convinces a predictor that knows the code, and not ours."""
+    graphs, truth = planted(200, 1)
+    assert graphs.y is not None
+    place = torch.arange(8).repeat(200)
+    # Of the irrelevant nodes, those with an even number mean class 0, the others class 1.
+    code = ~truth & (place % 2 == graphs.y.repeat_interleave(8))
+    said = predict_parts(net, graphs, code).argmax(1)
+    assert float((said == graphs.y).float().mean()) < 0.65
+    honest = predict_parts(net, graphs, truth).argmax(1)
+    assert float((honest == graphs.y).float().mean()) > 0.95
+
+
+def test_each_stage_moves_its_own_part_of_the_network() -> None:
+    assert [stage.name for stage in VGIB.stages] == ["network", "predictor", "gate"]
+    moved = [stage.moves for stage in VGIB.stages]
+    assert moved == [
+        ("features", "encoder", "head"),
+        ("bottleneck.predictor",),
+        ("bottleneck.gate",),
+    ]
+
+
+def test_the_price_rises_over_the_first_half_of_the_last_stage() -> None:
+    bottleneck = VGIB(SITE, beta=2.0)
+    prices = []
+    for epoch in range(8):
+        bottleneck.start_epoch(epoch, 8)
+        prices.append(bottleneck.price_now)
+    assert prices == [0.5, 1.0, 1.5, 2.0, 2.0, 2.0, 2.0, 2.0]
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"beta": -1.0}, "beta must be zero or positive"),
+        ({"independent": 0.7, "ball": 0.7}, "independent \\+ ball must be a share"),
+        ({"smoothing": 2.0}, "smoothing must be a share"),
+    ],
+)
+def test_a_wrong_option_is_refused(options: dict[str, float], message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        VGIB(SITE, **options)  # type: ignore[arg-type]

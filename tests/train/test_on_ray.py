@@ -34,8 +34,8 @@ class Fragile(Attention):
         super().__init__(channels)
         self.mark = mark
 
-    def start_epoch(self, epoch: int) -> None:
-        super().start_epoch(epoch)
+    def start_epoch(self, epoch: int, epochs: int) -> None:
+        super().start_epoch(epoch, epochs)
         mark = Path(self.mark)
         is_second = distributed.is_initialized() and distributed.get_rank() == 1
         if epoch == 4 and is_second and self.mark and not mark.exists():

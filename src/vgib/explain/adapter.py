@@ -112,7 +112,7 @@ class Adapted(Amortized):
     def loss(self, case: Case, step: int) -> Tensor:
         """Every term of the bottleneck's objective that concerns it, weighted."""
         bottleneck: Bottleneck = self.fitted
-        bottleneck.start_epoch(step * EPOCHS // self._steps)
+        bottleneck.start_epoch(step * EPOCHS // self._steps, EPOCHS)
         encoded = encoded_of(case)
         if self._inner is not None:
             for _ in bottleneck.inner_gradients(encoded.detached()):
@@ -131,7 +131,8 @@ class Adapted(Amortized):
         if perturbed.output is None:
             return frozen.losses(self.run(case, perturbed), case.goal)
         if frozen.is_classifier:
-            return nn.functional.cross_entropy(perturbed.output, case.goal, reduction="none")
+            said = in_units(frozen, case.clean.output).exp()
+            return nn.functional.cross_entropy(perturbed.output, said, reduction="none")
         return (perturbed.output - case.goal / frozen.spread).square().mean(1)
 
     def run(self, case: Case, perturbed: Perturbed) -> Tensor:
@@ -216,7 +217,13 @@ class PosthocPaperVGIB(Adapted):
 
 @explainers.register("vgib")
 class PosthocVGIB(Adapted):
-    """The recommended bottleneck, trained against the network; see :class:`vgib.nn.vgib.VGIB`."""
+    """The recommended bottleneck, trained against the network; see :class:`vgib.nn.vgib.VGIB`.
+
+    Its predictor of parts learns what the network says of whole graphs, from parts of them.
+    """
 
     bottleneck = "vgib"
-    removal: Removal = "representation"
+    removal: Removal = "messages"
+
+    def __init__(self, *, steps: int = 800, batch_size: int = 64, **options: Any) -> None:
+        super().__init__(steps=steps, batch_size=batch_size, **options)

@@ -166,9 +166,12 @@ class SubgraphRecognizer:
         kind = self._bottleneck_class()
         of_preset = chosen.bottleneck if kind is bottlenecks.get(chosen.method) else {}
         options = merged(self._bottleneck_options(), of_preset)
+        training = chosen.training
+        if "epochs" in self.options:  # who says how many epochs means as many
+            training = training | {"steps": 0}
         return Resolved(
             Architecture.of(**merged(Architecture.model_fields, chosen.architecture)),
-            Training.of(**merged(Training.model_fields, chosen.training)),
+            Training.of(**merged(Training.model_fields, training)),
             options if kind is None else checked_options(kind, options),
         )
 

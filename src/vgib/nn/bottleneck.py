@@ -176,11 +176,12 @@ class Bottleneck(nn.Module):
     selected_from: int = 0
     inner_steps: int = 0
     stages: tuple[Stage, ...] = (Stage(),)
+    judges_parts: bool = False
 
     def __init__(self) -> None:
         super().__init__()
         self.weights: dict[str, float] = {"prediction": 1.0}
-        self.stage: Stage = self.stages[0]
+        self.stage: Stage = self.stages[-1]  # until training begins with the first
 
     @classmethod
     def at(cls, site: Site, **options: Any) -> Self:
@@ -197,8 +198,8 @@ class Bottleneck(nn.Module):
         if stage.weights is not None:
             self.weights = dict(stage.weights)
 
-    def start_epoch(self, epoch: int) -> None:
-        """Called before each epoch of a stage, for schedules."""
+    def start_epoch(self, epoch: int, epochs: int) -> None:
+        """Called before each of a stage's epochs, for schedules."""
 
     def criterion(self, encoded: Encoded, perturbed: Perturbed) -> Tensor | None:
         """What the best epoch of this stage has least of on the validation graphs.
@@ -207,6 +208,13 @@ class Bottleneck(nn.Module):
         that is used at test time.
         """
         return None
+
+    def judge(self, encoded: Encoded, keep: Tensor) -> Tensor:
+        """What a part alone predicts, ``[num_graphs, outputs]``; ``keep`` is 0 or 1 for each node.
+
+        Only asked of a bottleneck that ``judges_parts``: that has learned from parts of graphs.
+        """
+        raise TypeError(f"{type(self).__name__} has not learned from parts")
 
     def inner_gradients(self, encoded: Encoded) -> Iterator[None]:
         """The steps of the inner level (GIB alone): each leaves a gradient in its parameters."""

@@ -122,7 +122,7 @@ class GSAT(Bottleneck):
         # Rounded, because 0.9 - 0.5 is four steps of 0.1 and a rest of 6e-17.
         self.selected_from = rate_every * ceil(round((rate_start - rate) / rate_step, 6))
 
-    def start_epoch(self, epoch: int) -> None:
+    def start_epoch(self, epoch: int, epochs: int) -> None:
         """Lowers the keep-rate on its schedule."""
         fallen = self.rate_start - self.rate_step * (epoch // self.rate_every)
         self.rate = max(self.final_rate, fallen)

@@ -123,7 +123,7 @@ class Progress:
     def start_epoch(self, epoch: int) -> None:
         """Sets the learning rate, tells the bottleneck, and puts what moves in training mode."""
         self.outer.lr = rate(self.settings, epoch, self.epochs)
-        self.net.bottleneck.start_epoch(epoch)
+        self.net.bottleneck.start_epoch(epoch, self.epochs)
         self.net.train()
         if self.stage.moves:
             let_rest(self.net)

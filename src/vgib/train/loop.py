@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from math import isfinite
+from math import ceil, isfinite
 from pathlib import Path
 from time import monotonic, perf_counter
 
@@ -62,6 +62,9 @@ def train(
     own = len(graphs) if index is None else len(index)
     held_out = [] if val is None else list(val.batches(1024, device=device))
     sizes, moments = team.batch_sizes(settings.batch_size, own), _moments(net)
+    steps = len(sizes) if isinstance(sizes, list) else ceil(own / sizes)
+    enough = max(settings.epochs, ceil(settings.steps / steps))
+    settings = settings.model_copy(update={"epochs": enough})
     made_of = identity(net, graphs, index, val) if checkpoint is not None else {}
     state = Progress(net, settings, made_of, team)
     with threads(settings.threads), seeded(settings.seed + (team.rank << 32), device):
@@ -187,6 +190,34 @@ def predict_all(
                 outputs[number].append(net.rescale(output).cpu())
                 scores[number].append(score.cpu())
     return torch.stack([torch.cat(o) for o in outputs]), torch.stack([torch.cat(s) for s in scores])
+
+
+@torch.no_grad()
+def predict_parts(
+    net: SubgraphNet, graphs: PackedGraphs, part: Tensor, *, batch_size: int = 1024
+) -> Tensor:
+    """What the part of each graph alone predicts, ``[num_graphs, outputs]``, in the target's units.
+
+    A bottleneck that has learned from parts is asked, else the network, on the induced subgraphs.
+    In both the nodes keep the features that they have in the whole graph.
+
+    Args:
+        net: The model.
+        graphs: Whole graphs.
+        part: The nodes that are there, ``bool [num_nodes]``.
+        batch_size: Graphs that are computed at once.
+    """
+    if not net.bottleneck.judges_parts:
+        return predict(net, graphs.induced(part), batch_size=batch_size)[0]
+    net.eval()
+    outputs, first = [], 0
+    with threads(1):
+        for batch in graphs.batches(batch_size):
+            keep = part[first : first + len(batch.x)].float()
+            first += len(batch.x)
+            encoded = net.encode(batch.x, batch.adj, batch.graphs)
+            outputs.append(net.rescale(net.bottleneck.judge(encoded, keep)))
+    return torch.cat(outputs)
 
 
 @contextmanager

@@ -29,7 +29,7 @@ from vgib.model.recognizer import SubgraphRecognizer
 from vgib.nn.gmt import FrozenGate
 from vgib.nn.net import SubgraphNet
 from vgib.select.masks import keep_ratio
-from vgib.train.loop import predict, seeded
+from vgib.train.loop import predict, predict_parts, seeded
 
 STOCHASTIC_ATTENTION = ("gsat", "gmt-sam")
 """Methods that attend to edges or nodes, and are told to which."""
@@ -54,8 +54,11 @@ class Method:
 
     def classes(self, graphs: PackedGraphs, part: Tensor | None = None) -> Array:
         """The class of each graph, predicted from all of it or from the subgraph on some nodes."""
-        seen = graphs if part is None else graphs.induced(part)
-        found: Array = predict(self.net, seen)[0].argmax(1).numpy()
+        if part is None:
+            said = predict(self.net, graphs)[0]
+        else:
+            said = predict_parts(self.net, graphs, part)
+        found: Array = said.argmax(1).numpy()
         return found
 
 

@@ -40,7 +40,7 @@ PROPERTIES = ("qed", "hlm", "mlm", "rlm")
 JUDGED = 300
 ROOT = Path(__file__).resolve().parents[1]
 RECORDS = ROOT / "results" / "benchmarks" / "recommended.json"
-PAGE = ROOT / "docs" / "presets.md"
+PAGE = ROOT / "docs" / "studies.md"
 
 
 @dataclass(frozen=True)

@@ -6,24 +6,19 @@ A mark ``<!-- table4 summary -->`` stands for the table of that name of an exper
 ``vgib report table4`` draws it; a mark of one word that is no experiment for a benchmark.
 """
 
-import json
 import re
 from collections.abc import Callable
-from functools import cache
 from pathlib import Path
-from typing import Any
 
+from benchmarks.claims import benchmark, claims, drawn
 from vgib.errors import unknown_name
-from vgib.experiments.engine.drawing import Drawn, draw
-from vgib.experiments.engine.recipe import recipe
-from vgib.experiments.engine.records import Records
 
 ROOT = Path(__file__).resolve().parents[1]
 RESULTS = ROOT / "results" / "benchmarks"
 PAGES = (
     "README.md",
     *(f"docs/{name}.md" for name in ("interpretation", "explanation", "classification")),
-    *(f"docs/{name}.md" for name in ("ray", "recognize")),
+    *(f"docs/{name}.md" for name in ("ray", "recognize", "speed")),
 )
 MARK = re.compile(r"<!-- (?P<name>(?!end)[^>]+) -->\n.*?<!-- end -->", re.DOTALL)
 
@@ -65,7 +60,7 @@ EPOCHS = ("none", "gib", "vgib", "gsat")
 def ba2motifs() -> str:
     """Accuracy, node AUC and kept share of each variant."""
     rows = ["| variant | accuracy | node AUC | kept share |", "| --- | --- | --- | --- |"]
-    for name, found in _load("ba2motifs.json").items():
+    for name, found in benchmark("ba2motifs.json").items():
         cells = [_spread(found["summary"][key]) for key in ("accuracy", "node_auc", "kept_share")]
         rows.append(f"| {name} | {' | '.join(cells)} |")
     return "\n".join(rows)
@@ -73,7 +68,7 @@ def ba2motifs() -> str:
 
 def speed() -> str:
     """The ratios of the training benchmark."""
-    found = _load("train.json")
+    found = benchmark("train.json")
     rows = ["| comparison | ratio |", "| --- | --- |"]
     rows += [f"| {text} | {found[key]:.1f} |" for key, text in SPEED.items()]
     return "\n".join(rows)
@@ -81,7 +76,7 @@ def speed() -> str:
 
 def explain() -> str:
     """Seconds to explain a thousand molecules."""
-    found = _load("explain.json")
+    found = benchmark("explain.json")
     loop = found["gnnexplainer_loop_seconds"]
     rows = [
         f"| explaining {found['graphs']:,} molecules | seconds | times faster |",
@@ -100,7 +95,7 @@ def epochs() -> str:
         f"| dataset | encoder | {' | '.join(EPOCHS)} | vgib / none |",
         "| --- | --- |" + " ---: |" * (len(EPOCHS) + 1),
     ]
-    for name, found in _load("epochs.json")["epochs"].items():
+    for name, found in benchmark("epochs.json")["epochs"].items():
         dataset, encoder = name.split("/")
         cells = [f"{found[each]:.3f}" for each in EPOCHS]
         cells.append(f"{found['vgib_over_none']:.2f}")
@@ -112,7 +107,7 @@ def ray() -> str:
     """Hours and costs of large runs, extrapolated from the measured rate of one core."""
     if not (RESULTS / "ray.json").is_file():
         return RAY_UNKNOWN
-    rate = _load("ray.json")["runs"]["ray_1"]["rate"]
+    rate = benchmark("ray.json")["runs"]["ray_1"]["rate"]
     rows = ["| molecules | cores | hours | cost |", "| --- | --- | --- | --- |"]
     for count, cores in RAY_SIZES:
         hours = count / (rate * cores * RAY_EFFICIENCY) / 3600
@@ -124,7 +119,7 @@ def ray_measured() -> str:
     """The runs on one machine, and what they are compared with."""
     if not (RESULTS / "ray.json").is_file():
         return RAY_UNKNOWN
-    found = _load("ray.json")
+    found = benchmark("ray.json")
     rows = [
         "| run | molecules | seconds | of processors | a second | driver's memory | load |",
         "| --- | --- | --- | --- | --- | --- | --- |",
@@ -152,7 +147,7 @@ def ray_measured() -> str:
 
 def recognize() -> str:
     """Molecules a second, and the share of RDKit's own rate."""
-    found = _load("recognize.json")
+    found = benchmark("recognize.json")
     alone = found["rdkit_parsing_per_second"]
     rows = ["| what | molecules a second | share |", "| --- | ---: | ---: |"]
     rows.append(f"| RDKit's parsing alone | {alone:,.0f} | 100 % |")
@@ -163,6 +158,7 @@ def recognize() -> str:
 
 
 BENCHMARKS: dict[str, Callable[[], str]] = {
+    "claims": claims,
     "recognize": recognize,
     "ba2motifs": ba2motifs,
     "speed": speed,
@@ -172,13 +168,6 @@ BENCHMARKS: dict[str, Callable[[], str]] = {
     "ray measured": ray_measured,
 }
 """What is measured by programs of this folder, not by an experiment."""
-
-
-@cache
-def drawn(experiment: str) -> Drawn:
-    """The tables of an experiment, from the committed records."""
-    made = recipe(experiment)
-    return draw(made, Records(ROOT / "results" / made.folder))
 
 
 def table(name: str) -> str:
@@ -197,11 +186,6 @@ def filled(text: str) -> str:
     return MARK.sub(
         lambda mark: f"<!-- {mark['name']} -->\n{table(mark['name'])}\n<!-- end -->", text
     )
-
-
-def _load(name: str) -> dict[str, Any]:
-    content: dict[str, Any] = json.loads((RESULTS / name).read_text(encoding="utf-8"))
-    return content
 
 
 def _spread(value: dict[str, float]) -> str:

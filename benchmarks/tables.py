@@ -17,7 +17,7 @@ ROOT = Path(__file__).resolve().parents[1]
 RESULTS = ROOT / "results" / "benchmarks"
 PAGES = (
     "README.md",
-    *(f"docs/{name}.md" for name in ("interpretation", "explanation", "classification")),
+    *(f"docs/{name}.md" for name in ("interpretation", "faithfulness", "classification")),
     *(f"docs/{name}.md" for name in ("ray", "recognize", "speed")),
 )
 MARK = re.compile(r"<!-- (?P<name>(?!end)[^>]+) -->\n.*?<!-- end -->", re.DOTALL)

@@ -36,5 +36,5 @@ def test_what_is_judged_is_new_to_oracle_and_model_and_never_tested(
 
 
 def test_every_preset_is_explained() -> None:
-    page = PAGE.read_text(encoding="utf-8")
+    page = PAGE.with_name("presets.md").read_text(encoding="utf-8")
     assert all(f"| `{name}` |" in page for name in PRESETS)

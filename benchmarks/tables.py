@@ -18,7 +18,7 @@ RESULTS = ROOT / "results" / "benchmarks"
 PAGES = (
     "README.md",
     *(f"docs/{name}.md" for name in ("interpretation", "faithfulness", "classification")),
-    *(f"docs/{name}.md" for name in ("ray", "recognize", "speed")),
+    *(f"docs/{name}.md" for name in ("ray", "speed")),
 )
 MARK = re.compile(r"<!-- (?P<name>(?!end)[^>]+) -->\n.*?<!-- end -->", re.DOTALL)
 

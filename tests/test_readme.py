@@ -5,6 +5,7 @@ import re
 from pathlib import Path
 
 import pytest
+from benchmarks import claims
 from benchmarks.tables import PAGES, drawn, filled
 
 from vgib.experiments.engine.drawing import files
@@ -14,6 +15,8 @@ from vgib.experiments.engine.records import Records
 
 README = Path(__file__).resolve().parents[1] / "README.md"
 RESULTS = README.parent / "results"
+LONGEST = 180
+"""The most lines that a reader is asked for."""
 
 
 @pytest.mark.parametrize("page", PAGES)
@@ -32,6 +35,17 @@ def test_the_tables_of_results_are_those_of_the_committed_records(name: str) -> 
     for file, text in files(made, records, drawn(name)).items():
         committed = (RESULTS / "tables" / file).read_text(encoding="utf-8")
         assert committed == text, f"run vgib report {name} --out results/tables"
+
+
+def test_a_claim_without_records_has_no_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    missing = claims.Claim("unknown", "...", "0.5", "", "vgib run unknown")
+    known = claims.Claim("known", "0.9", "0.5", "", "vgib run known")
+    monkeypatch.setattr(claims, "PARTS", (lambda: [missing, known],))
+    assert claims.claims().splitlines()[2:] == ["| known | 0.9 | 0.5 | - | `vgib run known` |"]
+
+
+def test_it_is_short() -> None:
+    assert len(README.read_text(encoding="utf-8").splitlines()) <= LONGEST
 
 
 def test_the_examples_give_what_they_show() -> None:

@@ -18,7 +18,7 @@ from vgib.data.synthetic import generate_ba2motifs
 from vgib.errors import InputError
 from vgib.model.answer import Answer, Ask, distinct, find_subgraphs
 from vgib.model.recognizer import SubgraphRecognizer
-from vgib.select.blocktree import block_trees, connected_unions
+from vgib.select.blocktree import block_trees, connected_subgraphs
 from vgib.select.policy import ANY, RULES, Selection
 from vgib.select.random import random_ring_intact
 
@@ -287,7 +287,7 @@ def test_the_part_that_is_predicted_nearest_is_found() -> None:
     for number, (subgraph,) in enumerate(found):
         mol = Chem.MolFromSmiles(DRUGS[number])
         size = len(subgraph.nodes)
-        unions = connected_unions(trees[number], max(1, size - 2), size + 2).masks
+        unions = connected_subgraphs(trees[number], max(1, size - 2), size + 2).masks
         rows = trees[number].nodes(unions)
         near = rows[
             np.abs(rows.sum(1) - mol.GetNumAtoms() / 2) <= abs(size - mol.GetNumAtoms() / 2)

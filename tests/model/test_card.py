@@ -13,6 +13,7 @@ from safetensors.torch import load_file, save_file
 
 from vgib.data.molecules import load_drugs
 from vgib.errors import FileFormatError, InputError, UnknownNameError, UnwritableError, VgibError
+from vgib.model import shipped as zoo
 from vgib.model.card import (
     CARD_FILE,
     CARD_VERSION,
@@ -24,6 +25,7 @@ from vgib.model.card import (
     versions,
 )
 from vgib.model.recognizer import SubgraphRecognizer
+from vgib.select.policy import Selection
 
 SMILES = load_drugs()["smiles"].tolist()[:12]
 TINY: dict[str, Any] = {"hidden": 4, "depth": 1, "head_hidden": 4, "epochs": 1}
@@ -215,3 +217,9 @@ def test_the_bottleneck_of_a_card_from_before_has_its_present_name(
         "gib",
         {"predict_from": "clean"},
     )
+
+
+def test_a_card_with_the_rule_of_old_chooses_by_prediction() -> None:
+    folder = zoo.find("qed")
+    assert json.loads((folder / "card.json").read_text())["rule"] == "guided"
+    assert Card.read(folder).selection == Selection(0.5, "ring_intact", "prediction")

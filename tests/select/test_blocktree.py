@@ -9,11 +9,11 @@ from hypothesis import strategies as st
 from vgib.errors import InputError
 from vgib.select.blocktree import (
     BlockTree,
-    best_unions,
+    best_subgraphs,
     block_trees,
-    connected_unions,
+    connected_subgraphs,
     nearest_size,
-    random_union,
+    random_subgraph,
 )
 
 
@@ -42,7 +42,7 @@ def is_connected(tree, members):
     return len(reached) == len(members)
 
 
-def all_unions(tree):
+def all_subgraphs(tree):
     """Every connected set of blocks, by trying all sets."""
     blocks = range(len(tree.weights))
     for amount in range(1, len(tree.weights) + 1):
@@ -54,34 +54,34 @@ def all_unions(tree):
 @settings(deadline=None)
 @given(trees(), st.integers(1, 20), st.integers(0, 20))
 def test_enumeration_finds_each_connected_union_in_the_window_once(tree, low, width):
-    found = connected_unions(tree, low, low + width)
-    expected = [union for union, size in all_unions(tree) if low <= size <= low + width]
+    found = connected_subgraphs(tree, low, low + width)
+    expected = [subgraph for subgraph, size in all_subgraphs(tree) if low <= size <= low + width]
     assert found.complete
     assert sorted(found.masks) == sorted(expected)
 
 
 def test_enumeration_also_works_on_a_ring_of_blocks():
     ring = BlockTree(np.arange(4), [1] * 4, [[1, 3], [0, 2], [1, 3], [2, 0]])
-    assert len(connected_unions(ring, 1, 4).masks) == 4 + 4 + 4 + 1
+    assert len(connected_subgraphs(ring, 1, 4).masks) == 4 + 4 + 4 + 1
 
 
 def test_an_enumeration_that_reaches_its_cap_says_so():
     star = BlockTree(np.arange(30), [1] * 30, [list(range(1, 30)), *[[0]] * 29])
-    found = connected_unions(star, 10, 12, cap=100)
+    found = connected_subgraphs(star, 10, 12, cap=100)
     assert not found.complete
     assert len(found.masks) <= 100
 
 
 @settings(deadline=None)
 @given(trees(), st.randoms(use_true_random=False), st.integers(1, 3))
-def test_best_unions_are_the_best_of_all_unions(tree, random, n):
+def test_best_subgraphs_are_the_best_of_all_subgraphs(tree, random, n):
     values = [float(random.randrange(100)) for _ in tree.weights]
     limit = sum(tree.weights)
-    found = best_unions(tree, values, limit=limit, n=n)
+    found = best_subgraphs(tree, values, limit=limit, n=n)
     expected = {}
-    for union, size in all_unions(tree):
-        total = sum(values[b] for b in range(len(values)) if union >> b & 1)
-        expected.setdefault(size, []).append((total, union))
+    for subgraph, size in all_subgraphs(tree):
+        total = sum(values[b] for b in range(len(values)) if subgraph >> b & 1)
+        expected.setdefault(size, []).append((total, subgraph))
     assert list(found) == sorted(expected)
     for size, states in expected.items():
         best = sorted(states, key=lambda state: (-state[0], state[1]))[:n]
@@ -91,43 +91,43 @@ def test_best_unions_are_the_best_of_all_unions(tree, random, n):
 @settings(deadline=None)
 @given(trees(), st.integers(1, 30))
 def test_the_nearest_size_is_the_nearest_of_all_sizes(tree, wanted):
-    sizes = {size for _, size in all_unions(tree)}
+    sizes = {size for _, size in all_subgraphs(tree)}
     assert nearest_size(tree, wanted) == min(sizes, key=lambda size: (abs(size - wanted), size))
 
 
-def test_random_unions_are_uniform():
+def test_random_subgraphs_are_uniform():
     tree = BlockTree(
         np.repeat(np.arange(6), [2, 1, 1, 3, 1, 1]),
         [2, 1, 1, 3, 1, 1],
         [[1, 2], [0, 3, 4], [0, 5], [1], [1], [2]],
     )
-    expected = [union for union, size in all_unions(tree) if 4 <= size <= 6]
+    expected = [subgraph for subgraph, size in all_subgraphs(tree) if 4 <= size <= 6]
     rng = np.random.default_rng(0)
     draws = 400 * len(expected)
-    counts = Counter(random_union(tree, 4, 6, rng) for _ in range(draws))
+    counts = Counter(random_subgraph(tree, 4, 6, rng) for _ in range(draws))
     assert set(counts) == set(expected)
     chi_square = sum((count - 400) ** 2 / 400 for count in counts.values())
     assert chi_square < 2.5 * len(expected)
 
 
-def test_a_random_union_of_an_unreachable_size_is_none():
+def test_a_random_subgraph_of_an_unreachable_size_is_none():
     tree = BlockTree(np.zeros(6, dtype=int), [6], [[]])
-    assert random_union(tree, 2, 4, np.random.default_rng(0)) is None
+    assert random_subgraph(tree, 2, 4, np.random.default_rng(0)) is None
 
 
 def test_counting_goes_beyond_machine_integers():
     star = BlockTree(np.arange(200), [1] * 200, [list(range(1, 200)), *[[0]] * 199])
-    union = random_union(star, 100, 100, np.random.default_rng(0))
-    assert union.bit_count() == 100 and union & 1
+    subgraph = random_subgraph(star, 100, 100, np.random.default_rng(0))
+    assert subgraph.bit_count() == 100 and subgraph & 1
 
 
 @settings(deadline=None)
 @given(trees())
 def test_masks_turn_into_the_nodes_of_their_blocks(tree):
-    unions = [union for union, _ in all_unions(tree)]
-    masks = tree.nodes(unions)
-    for union, mask in zip(unions, masks, strict=True):
-        assert mask.tolist() == [bool(union >> block & 1) for block in tree.block]
+    subgraphs = [subgraph for subgraph, _ in all_subgraphs(tree)]
+    masks = tree.nodes(subgraphs)
+    for subgraph, mask in zip(subgraphs, masks, strict=True):
+        assert mask.tolist() == [bool(subgraph >> block & 1) for block in tree.block]
     assert tree.nodes([]).shape == (0, len(tree.block))
 
 

@@ -6,7 +6,7 @@ import pytest
 from vgib.chem.blocks import blocks_of
 from vgib.data.molecules import from_smiles, load_drugs
 from vgib.select import candidates
-from vgib.select.blocktree import block_trees, connected_unions, nearest_size
+from vgib.select.blocktree import block_trees, connected_subgraphs, nearest_size
 from vgib.select.candidates import Candidates
 
 DRUGS = load_drugs()["smiles"].tolist()[:30]
@@ -25,8 +25,8 @@ def test_candidates_are_all_parts_near_the_reachable_size(slack: int) -> None:
     found = Candidates(GRAPHS, BLOCKS).near(SCORES, [HALVES], most=10**6, slack=slack)
     for tree, wanted, (masks,) in zip(block_trees(GRAPHS, BLOCKS), HALVES, found, strict=True):
         near = nearest_size(tree, int(wanted))
-        unions = connected_unions(tree, max(1, near - slack), near + slack).masks
-        assert rows(masks) == rows(tree.nodes(unions)) and len(masks) == len(unions)
+        subgraphs = connected_subgraphs(tree, max(1, near - slack), near + slack).masks
+        assert rows(masks) == rows(tree.nodes(subgraphs)) and len(masks) == len(subgraphs)
 
 
 def test_of_many_candidates_those_of_the_highest_mean_score_are_kept() -> None:
@@ -54,9 +54,9 @@ def test_the_same_parts_are_listed_once(monkeypatch: pytest.MonkeyPatch) -> None
 
     def counted(*args, **options):
         calls.append(args)
-        return connected_unions(*args, **options)
+        return connected_subgraphs(*args, **options)
 
-    monkeypatch.setattr(candidates, "connected_unions", counted)
+    monkeypatch.setattr(candidates, "connected_subgraphs", counted)
     found = Candidates(GRAPHS, BLOCKS)
     first = found.near(SCORES, [HALVES], most=10**6)
     again = found.near(1 - SCORES, [HALVES], most=10**6)

@@ -9,7 +9,7 @@ from tests.select.graphs import Packed, blocks_of, packed, parts_of
 
 from vgib.errors import InputError
 from vgib.select import masks as select
-from vgib.select.blocktree import block_trees, connected_unions
+from vgib.select.blocktree import block_trees, connected_subgraphs
 
 
 @given(packed(), st.sampled_from([0.1, 0.29, 0.3, 0.5, 0.55, 1.0]))
@@ -85,7 +85,7 @@ def test_ring_intact_is_the_best_mean_at_the_nearest_size(case, amount, width):
     blocks = blocks_of(graphs, width)
     mask = select.ring_intact(scores, graphs, blocks, amount)
     for (low, high), tree in zip(graphs.bounds(), block_trees(graphs, blocks), strict=True):
-        options = tree.nodes(connected_unions(tree, 1, high - low).masks)
+        options = tree.nodes(connected_subgraphs(tree, 1, high - low).masks)
         own = scores[low:high]
         wanted = min(amount, high - low)
         best = min((abs(o.sum() - wanted), -own[o].mean()) for o in options)

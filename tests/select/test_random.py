@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from tests.select.graphs import Packed, blocks_of, packed, parts_of
 
 from vgib.select import random
-from vgib.select.blocktree import block_trees, connected_unions, nearest_size
+from vgib.select.blocktree import block_trees, connected_subgraphs, nearest_size
 
 
 @settings(deadline=None)
@@ -27,7 +27,7 @@ def test_random_controls_are_connected_and_of_the_size(case, amount, seed):
             assert len(parts_of(graphs, (low + np.flatnonzero(mask[low:high])).tolist())) == 1
         nearest = abs(nearest_size(tree, wanted) - wanted)
         assert abs(whole[low:high].sum() - wanted) <= max(1, nearest)
-        options = tree.nodes(connected_unions(tree, 1, high - low).masks)
+        options = tree.nodes(connected_subgraphs(tree, 1, high - low).masks)
         assert any((whole[low:high] == option).all() for option in options)
 
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from itertools import combinations, pairwise
+from itertools import pairwise
 
 import numpy as np
 import numpy.typing as npt
@@ -13,6 +13,7 @@ from vgib.data.packed import PackedGraphs
 from vgib.errors import InputError
 from vgib.explain.lift import to_edges
 from vgib.metrics import Array, Estimate, area_under_roc, mean, node_auc, precision_at_truth
+from vgib.metrics import agreement as agreement_of_choices
 from vgib.select.masks import keep_ratio
 
 SHARES = tuple(round(0.05 * step, 2) for step in range(1, 21))
@@ -93,14 +94,8 @@ def stability(
 
 
 def _alike(runs: Sequence[Tensor], ptr: Tensor, ratio: float) -> Estimate:
-    graph = torch.arange(len(ptr) - 1).repeat_interleave(ptr.diff())
-    masks = [keep_ratio(run, ptr, ratio) for run in runs]
-    pairs = []
-    for a, b in combinations(masks, 2):
-        both = torch.zeros(len(ptr) - 1).index_add(0, graph, (a & b).float())
-        either = torch.zeros(len(ptr) - 1).index_add(0, graph, (a | b).float())
-        pairs.append(both / either)
-    return mean(torch.stack(pairs).mean(0).numpy())
+    masks = torch.stack([keep_ratio(run, ptr, ratio) for run in runs])
+    return mean(agreement_of_choices(masks.numpy(), ptr.numpy()))
 
 
 @dataclass(frozen=True)

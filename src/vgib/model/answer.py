@@ -199,7 +199,7 @@ class Answer:
 
         .. math:: S^* = \arg\min_{S \in \mathcal C(G)} |f(G_S) - f(G)|
 
-        :math:`\mathcal C` holds the connected unions of whole rings, multiply bonded groups and
+        :math:`\mathcal C` holds the connected sets of whole rings, multiply bonded groups and
         single atoms within ``slack`` atoms of the wanted size; where there are more than ``most``,
         those of the highest mean score. :math:`f` is the model itself, on the part capped with
         hydrogen, so it should have seen fragments in training (:mod:`vgib.model.augment`). No

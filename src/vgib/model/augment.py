@@ -32,7 +32,7 @@ def with_fragments(
     r"""The molecules, then ``per_molecule`` random fragments of each, with their own labels.
 
     A model that is to choose parts by what it predicts from them must have seen parts in training.
-    Each fragment is a connected union of whole rings, multiply bonded groups and single atoms,
+    Each fragment is a connected set of whole rings, multiply bonded groups and single atoms,
     capped with hydrogen, of a share of the atoms that is drawn uniformly.
 
     >>> from vgib.data.molecules import from_smiles

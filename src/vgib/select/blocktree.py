@@ -1,14 +1,14 @@
-r"""Connected unions of indivisible blocks of a graph: the best, a random one, or all of them.
+r"""Connected subgraphs of indivisible blocks of a graph: the best, a random one, or all of them.
 
 A molecule's ring systems and multiply bonded groups are blocks that no cut may divide; every other
 atom is a block of its own. Each bond between blocks is then in no ring, so the blocks of a molecule
 form a *tree*, and the questions below have exact answers by dynamic programming over it. With
-:math:`T_v(s)` the unions of ``s`` nodes whose topmost block is ``v``, and children
+:math:`T_v(s)` the subgraphs of ``s`` nodes whose topmost block is ``v``, and children
 :math:`c_1, c_2, \ldots` merged one after the other,
 
 .. math:: T_v(s) \leftarrow T_v(s) \cup \{a \cup b : a \in T_v(s - t),\ b \in T_{c_i}(t)\}.
 
-A union is a bitmask over the blocks of its graph.
+A subgraph is a bitmask over the blocks of its graph.
 """
 
 from collections.abc import Sequence
@@ -52,11 +52,11 @@ class BlockTree:
     weights: list[int]
     neighbors: list[list[int]]
 
-    def nodes(self, unions: Sequence[int]) -> Mask:
-        """Which nodes each union contains, ``bool [unions, nodes]``."""
+    def nodes(self, subgraphs: Sequence[int]) -> Mask:
+        """Which nodes each subgraph contains, ``bool [subgraphs, nodes]``."""
         width = (len(self.weights) + 7) // 8
-        raw = b"".join(union.to_bytes(width, "little") for union in unions)
-        packed = np.frombuffer(raw, dtype=np.uint8).reshape(len(unions), width)
+        raw = b"".join(subgraph.to_bytes(width, "little") for subgraph in subgraphs)
+        packed = np.frombuffer(raw, dtype=np.uint8).reshape(len(subgraphs), width)
         bits = np.unpackbits(packed, axis=1, bitorder="little")
         return bits[:, self.block].astype(bool)
 
@@ -91,7 +91,7 @@ class BlockTree:
 
     @cached_property
     def reachable(self) -> int:
-        """The numbers of nodes that a connected union can have, as a bitmask."""
+        """The numbers of nodes that a connected subgraph can have, as a bitmask."""
         sizes: dict[int, int] = {}
         every = 0
         for block, children in self.order:
@@ -156,12 +156,14 @@ def block_trees(graphs: Graphs, blocks: Array) -> list[BlockTree]:
 _State: TypeAlias = tuple[float, int]
 
 
-def best_unions(
+def best_subgraphs(
     tree: BlockTree, values: Sequence[float], *, limit: int, n: int = 1
 ) -> dict[int, list[tuple[float, int]]]:
-    """For each reachable size up to ``limit``: the ``n`` unions of largest total value, best first.
+    """For each reachable size up to ``limit`` the ``n`` subgraphs of largest total value.
 
-    Exact. Between equal totals the union of lower block numbers comes first.
+    The best one comes first.
+
+    Exact. Between equal totals the subgraph of lower block numbers comes first.
 
     Args:
         values: one value for each block, for instance ``tree.sums(scores)``.
@@ -186,23 +188,24 @@ def best_unions(
             if size <= limit:
                 best.setdefault(size, []).extend(states)
     return {
-        size: [(value, -union) for value, union in nlargest(n, best[size])] for size in sorted(best)
+        size: [(value, -subgraph) for value, subgraph in nlargest(n, best[size])]
+        for size in sorted(best)
     }
 
 
 def _best(tree: BlockTree, values: Sequence[float], limit: int) -> dict[int, _State]:
-    """The one best union of each size: the same without lists, and much faster."""
+    """The one best subgraph of each size: the same without lists, and much faster."""
     tables: dict[int, dict[int, _State]] = {}
     best: dict[int, _State] = {}
     for block, children in tree.order:
         table: dict[int, _State] = {tree.weights[block]: (values[block], -(1 << block))}
         for child in children:
             merged = dict(table)
-            for extra, (value, union) in tables[child].items():
+            for extra, (value, subgraph) in tables[child].items():
                 for size, (own, mask) in table.items():
                     total = size + extra
                     if total <= limit:
-                        state = (own + value, mask + union)
+                        state = (own + value, mask + subgraph)
                         if total not in merged or state > merged[total]:
                             merged[total] = state
             table = merged
@@ -225,13 +228,13 @@ def nearest_size(tree: BlockTree, wanted: int) -> int:
 
 
 class Counted:
-    """The connected unions of up to ``high`` nodes, counted so that one can be drawn.
+    """The connected subgraphs of up to ``high`` nodes, counted so that one can be drawn.
 
     They are not listed, so that no molecule is too large.
     """
 
     def __init__(self, tree: BlockTree, high: int) -> None:
-        # stages[block][i][size]: the number of unions below it with its first i children merged.
+        # stages[block][i][size]: the number of subgraphs below it with its first i children merged.
         stages: dict[int, list[dict[int, int]]] = {}
         for block, children in tree.order:
             counts = {tree.weights[block]: 1}
@@ -247,7 +250,7 @@ class Counted:
         self.stages, self.children_of = stages, dict(tree.order)
 
     def draw(self, low: int, high: int, rng: np.random.Generator) -> int | None:
-        """One union of ``low`` to ``high`` nodes, all equally likely; ``None`` if there is none."""
+        """One of ``low`` to ``high`` nodes, all equally likely; ``None`` if there is none."""
         stages = self.stages
         starts = {
             (block, size): count
@@ -257,11 +260,11 @@ class Counted:
         }
         if not starts:
             return None
-        union = 0
+        subgraph = 0
         todo = [_draw(starts, rng)]
         while todo:
             block, size = todo.pop()
-            union |= 1 << block
+            subgraph |= 1 << block
             for step in range(len(self.children_of[block]), 0, -1):
                 child = self.children_of[block][step - 1]
                 before = stages[block][step - 1]
@@ -274,11 +277,11 @@ class Counted:
                 if extra:
                     todo.append((child, extra))
                     size -= extra
-        return union
+        return subgraph
 
 
-def random_union(tree: BlockTree, low: int, high: int, rng: np.random.Generator) -> int | None:
-    """One connected union of ``low`` to ``high`` nodes, each with the same chance; exact.
+def random_subgraph(tree: BlockTree, low: int, high: int, rng: np.random.Generator) -> int | None:
+    """One connected subgraph of ``low`` to ``high`` nodes, each with the same chance; exact.
 
     ``None`` if there is none.
     """
@@ -296,22 +299,24 @@ def _draw(weights: dict[Any, int], rng: np.random.Generator) -> Any:
     raise AssertionError("weights are positive")
 
 
-class Unions(NamedTuple):
-    """Enumerated unions, and whether these are all."""
+class ListedSubgraphs(NamedTuple):
+    """Enumerated subgraphs, and whether these are all."""
 
     masks: list[int]
     complete: bool
 
 
-def connected_unions(tree: BlockTree, low: int, high: int, *, cap: int = 10_000) -> Unions:
-    """Every connected union of ``low`` to ``high`` nodes, each once.
+def connected_subgraphs(
+    tree: BlockTree, low: int, high: int, *, cap: int = 10_000
+) -> ListedSubgraphs:
+    """Every connected subgraph of ``low`` to ``high`` nodes, each once.
 
     Works for any block graph, also one with rings. The set of smallest block ``r`` is grown block
     by block; a block that was tried and left is closed for all that is tried after it.
 
     Args:
-        cap: the most unions that are visited, those below ``low`` included; where it is reached the
-            answer is a part of the truth and says so.
+        cap: the most subgraphs that are visited, those below ``low`` included; where it is reached
+            the answer is a part of the truth and says so.
     """
     adjacent, weights = tree.adjacent, tree.weights
     found: list[int] = []
@@ -322,12 +327,12 @@ def connected_unions(tree: BlockTree, low: int, high: int, *, cap: int = 10_000)
         closed = (2 << root) - 1
         stack = [(1 << root, adjacent[root] & ~closed, closed, weight)]
         while stack:
-            union, frontier, closed, size = stack.pop()
+            subgraph, frontier, closed, size = stack.pop()
             if visited == cap:
-                return Unions(found, complete=False)
+                return ListedSubgraphs(found, complete=False)
             visited += 1
             if size >= low:
-                found.append(union)
+                found.append(subgraph)
             while frontier:
                 bit = frontier & -frontier
                 frontier ^= bit
@@ -336,5 +341,5 @@ def connected_unions(tree: BlockTree, low: int, high: int, *, cap: int = 10_000)
                 grown = size + weights[block]
                 if grown <= high:
                     opened = frontier | adjacent[block] & ~closed
-                    stack.append((union | bit, opened, closed, grown))
-    return Unions(found, complete=True)
+                    stack.append((subgraph | bit, opened, closed, grown))
+    return ListedSubgraphs(found, complete=True)

@@ -15,9 +15,9 @@ from vgib.select.blocktree import (
     BlockTree,
     Graphs,
     Mask,
-    best_unions,
+    best_subgraphs,
     block_trees,
-    connected_unions,
+    connected_subgraphs,
     nearest_size,
 )
 
@@ -78,8 +78,8 @@ class Candidates:
         tree = self.trees[graph]
         near = {size: nearest_size(tree, size) for size in sizes}
         low, high = max(1, min(near.values()) - slack), max(near.values()) + slack
-        unions, complete = connected_unions(tree, low, high, cap=MOST_VISITED)
-        masks = tree.nodes(unions)
+        subgraphs, complete = connected_subgraphs(tree, low, high, cap=MOST_VISITED)
+        masks = tree.nodes(subgraphs)
         counts = masks.sum(1)
         for size, at in near.items():
             if high - low <= 2 * slack:
@@ -87,10 +87,10 @@ class Candidates:
             elif complete:
                 own = masks[np.abs(counts - at) <= slack]
             else:
-                unions = connected_unions(
+                subgraphs = connected_subgraphs(
                     tree, max(1, at - slack), at + slack, cap=MOST_VISITED
                 ).masks
-                own = tree.nodes(unions)
+                own = tree.nodes(subgraphs)
             self._listed.setdefault((graph, size, slack), own)
 
     def _best(self, graph: int, wanted: int, masks: Mask, own: Array, most: int) -> Mask:
@@ -105,5 +105,5 @@ class Candidates:
 
 
 def _best_scored(tree: BlockTree, own: Array, size: int) -> Mask:
-    unions = best_unions(tree, tree.sums(own), limit=size)[size]
-    return tree.nodes([union for _, union in unions])
+    subgraphs = best_subgraphs(tree, tree.sums(own), limit=size)[size]
+    return tree.nodes([subgraph for _, subgraph in subgraphs])

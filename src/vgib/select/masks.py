@@ -17,7 +17,7 @@ from scipy.sparse.csgraph import connected_components  # type: ignore[import-unt
 from torch import Tensor
 
 from vgib.errors import InputError
-from vgib.select.blocktree import Array, BlockTree, Graphs, Mask, best_unions, block_trees
+from vgib.select.blocktree import Array, BlockTree, Graphs, Mask, best_subgraphs, block_trees
 from vgib.select.policy import Nodes, check_share
 
 A = TypeVar("A", npt.NDArray[Any], Tensor)
@@ -93,9 +93,9 @@ def connected_by_score(scores: A, graphs: Graphs, k: Sizes) -> A:
 
 
 def ring_intact(scores: A, graphs: Graphs, blocks: Any, k: Sizes) -> A:
-    """The connected union of indivisible blocks with the best mean score, near ``k`` nodes.
+    """The connected subgraph of indivisible blocks with the best mean score, near ``k`` nodes.
 
-    No block is divided, so no ring and no multiple bond is cut. Where no union has exactly ``k``
+    No block is divided, so no ring and no multiple bond is cut. Where no subgraph has exactly ``k``
     nodes, the nearest size that one has; of two equally near sizes the better mean. Exact: see
     :mod:`vgib.select.blocktree`.
 
@@ -111,9 +111,9 @@ def ring_intact(scores: A, graphs: Graphs, blocks: Any, k: Sizes) -> A:
         if low == high:
             continue
         limit = int(wanted) + max(tree.weights)  # one more block always passes the wanted size
-        best = best_unions(tree, tree.sums(values[low:high]), limit=limit)
-        union = best[_nearest(best, int(wanted))][0][1]
-        kept[low:high] = tree.nodes([union])[0]
+        best = best_subgraphs(tree, tree.sums(values[low:high]), limit=limit)
+        subgraph = best[_nearest(best, int(wanted))][0][1]
+        kept[low:high] = tree.nodes([subgraph])[0]
     return _like(kept, scores)
 
 
@@ -185,18 +185,20 @@ def mask_of(found: Sequence[Sequence[Nodes]], ptr: Any, rank: int = 0) -> Mask:
     return mask
 
 
-def _nearest(unions: dict[int, list[tuple[float, int]]], wanted: int) -> int:
-    if wanted in unions:
+def _nearest(subgraphs: dict[int, list[tuple[float, int]]], wanted: int) -> int:
+    if wanted in subgraphs:
         return wanted
-    return min(unions, key=lambda size: (abs(size - wanted), -unions[size][0][0] / size))
+    return min(subgraphs, key=lambda size: (abs(size - wanted), -subgraphs[size][0][0] / size))
 
 
 def _united(values: Array, wanted: list[int], n: int, tree: BlockTree) -> list[list[int]]:
     limit = max(wanted) + max(tree.weights)  # one more block always passes the wanted size
-    unions = best_unions(tree, tree.sums(values), limit=limit, n=n)
-    chosen = [union for amount in wanted for _, union in unions[_nearest(unions, amount)]]
+    subgraphs = best_subgraphs(tree, tree.sums(values), limit=limit, n=n)
+    chosen = [
+        subgraph for amount in wanted for _, subgraph in subgraphs[_nearest(subgraphs, amount)]
+    ]
     block = tree.block.tolist()
-    return [[node for node, own in enumerate(block) if union >> own & 1] for union in chosen]
+    return [[node for node, own in enumerate(block) if subgraph >> own & 1] for subgraph in chosen]
 
 
 def _grown(values: Array, wanted: list[int], n: int, links: "Links", low: int) -> list[list[int]]:

@@ -58,7 +58,7 @@ def random_connected(graphs: Graphs, k: Sizes, rng: np.random.Generator) -> Mask
 def random_ring_intact(
     graphs: Graphs, blocks: Any, k: Sizes, rng: np.random.Generator, *, slack: int = 1
 ) -> Mask:
-    """Uniform among the connected unions of indivisible blocks within ``slack`` nodes of ``k``.
+    """Uniform among the connected subgraphs of indivisible blocks within ``slack`` nodes of ``k``.
 
     Where none is so near, uniform among those of the nearest reachable size.
     """
@@ -71,15 +71,15 @@ def random_ring_intact(
             continue
         most = max(int(wanted[:, graph].max()) + slack, max(tree.weights))
         counted = Counted(tree, most + max(tree.weights))
-        unions = []
+        subgraphs = []
         for amount in wanted[:, graph].tolist():
-            union = counted.draw(amount - slack, amount + slack, rng)
-            if union is None:
+            subgraph = counted.draw(amount - slack, amount + slack, rng)
+            if subgraph is None:
                 at = nearest_size(tree, amount)
-                union = counted.draw(at, at, rng)
-            assert union is not None
-            unions.append(union)
-        kept[:, low:high] = tree.nodes(unions)
+                subgraph = counted.draw(at, at, rng)
+            assert subgraph is not None
+            subgraphs.append(subgraph)
+        kept[:, low:high] = tree.nodes(subgraphs)
     return _shaped(kept, k)
 
 

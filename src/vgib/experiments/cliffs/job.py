@@ -13,7 +13,7 @@ class CliffsJob(Job):
     """One method on the molecules and pairs of one target, with one seed."""
 
     axes: ClassVar[tuple[str, ...]] = ("method", "target", "seed")
-    headline: ClassVar[str] = "direction_test"
+    headline: ClassVar[str] = "direction_touching"
 
     method: str = Field(description="The row of the table.")
     target: str = Field(description="A target of the file, such as CHEMBL214_Ki.")

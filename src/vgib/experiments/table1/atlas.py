@@ -17,7 +17,7 @@ from vgib.chem.fragment import fragment
 from vgib.chem.mol import parse
 from vgib.data.molecules import from_smiles
 from vgib.oracles.contract import Oracle
-from vgib.select.blocktree import block_trees, connected_unions
+from vgib.select.blocktree import block_trees, connected_subgraphs
 
 Floats = npt.NDArray[np.float64]
 Nodes = tuple[int, ...]
@@ -67,7 +67,7 @@ class Atlas:
         listed = [
             [
                 tuple(np.flatnonzero(mask).tolist())
-                for mask in tree.nodes(connected_unions(tree, 1, atoms, cap=MOST_PARTS).masks)
+                for mask in tree.nodes(connected_subgraphs(tree, 1, atoms, cap=MOST_PARTS).masks)
             ]
             for tree, atoms in zip(trees, graphs.sizes.tolist(), strict=True)
         ]

@@ -28,8 +28,6 @@ from vgib.explain.truth import stability
 MIDDLE = 0.5
 """The share at which the paper's Table 3 is read, and costly measures are taken."""
 
-FORMER_NAMES = {"vgib": "fidelity-gate", "vgib-each": "fidelity-each"}
-"""How jobs, whose keys stay as they are, called two methods before version 0.3."""
 
 BATCH_SIZE = 256
 """Graphs that are explained together: small enough for the processor's cache."""
@@ -131,8 +129,7 @@ def explain(
 ) -> Work:
     """Fits a method, where it learns, and scores all nodes."""
     begun = process_time()
-    module = FORMER_NAMES.get(job.module, job.module)
-    explainer = explainers.make(module, seed=job.seed + seed, **job.options)
+    explainer = explainers.make(job.module, seed=job.seed + seed, **job.options)
     explainer.fit(model, train)
     fitted = process_time()
     scores = score(explainer, model, held_out, batch_size=BATCH_SIZE)

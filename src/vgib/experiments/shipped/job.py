@@ -19,22 +19,20 @@ from vgib.data.splits import Index, Split, random_split
 from vgib.errors import unknown_name
 from vgib.experiments.table1.atlas import atlas_of
 from vgib.experiments.table1.gap import at_share
-from vgib.metrics import Estimate, r_squared, roc_auc
+from vgib.metrics import Estimate, mean, node_auc, r_squared, roc_auc
 from vgib.model.augment import Label, with_fragments
 from vgib.model.card import CARD_FILE, Card
 from vgib.model.recognizer import MEMBERS as MEMBERS_FOLDER
 from vgib.model.recognizer import SubgraphRecognizer
 from vgib.oracles import registry
 from vgib.oracles.training import PLAUSIBLE, SPECIES
+from vgib.select.masks import mask_of
 from vgib.select.policy import Selection
+from vgib.select.random import random_connected
 
 Say = Callable[[str], None]
 
 MEMBERS = 3
-SETTINGS: dict[str, Any] = {"hidden": 36, "head_hidden": 36, "lr": 3e-3, "cosine": True}
-"""Over the recommended preset: three members of this width stay under 200 kB, and a few epochs at a
-rate that falls to zero are enough."""
-
 JUDGED = 100
 JUDGED_ATOMS = 32
 """So many held-out molecules, of so many atoms at most, are judged part by part: larger ones have
@@ -84,7 +82,6 @@ class Kind:
         epochs: Passes over the training graphs.
         most: Training molecules of each member, which draws its own of them.
         fragments: Random fragments of each, where an oracle can label them.
-        options: Settings beside :data:`SETTINGS`.
     """
 
     about: str
@@ -94,7 +91,6 @@ class Kind:
     epochs: int
     most: int | None = None
     fragments: int = 0
-    options: tuple[tuple[str, Any], ...] = ()
 
 
 def _qed(places: Places) -> Labeled:
@@ -306,13 +302,12 @@ def _member(
 ) -> SubgraphRecognizer:
     drawn = np.random.default_rng(seed).permutation(data.split.train)[:most]
     graphs = data.graphs[np.sort(drawn)]
-    options = SETTINGS | {"epochs": kind.epochs} | dict(kind.options) | settings
-    model = SubgraphRecognizer("gin", "vgib", seed=seed, **options)
+    model = SubgraphRecognizer("gin", "vgib", seed=seed, **({"epochs": kind.epochs} | settings))
     fragments = kind.fragments if data.oracle else 0
     model.fit(_completed(graphs, data.oracle, fragments, seed), val=data.graphs[data.split.val])
     model.card_.unit, model.card_.headline = kind.unit, kind.headline
-    # The gates keep nearly everything, and a predictor that has seen fragments chooses better.
-    model.card_.keep_ratio, model.card_.by = 0.5, "prediction" if fragments else None
+    if fragments:  # a network that has seen fragments chooses better among them than its gate
+        model.card_.keep_ratio, model.card_.by = 0.5, "prediction"
     licenses = dict.fromkeys(entry(source).license for source in data.sources)
     model.card_.license = "; ".join(licenses)
     model.card_.data |= {
@@ -350,7 +345,7 @@ def _judged(
         found[f"{kind.headline}_new_scaffolds"] = on_new[kind.headline]
     found[f"{kind.headline}_all_members"] = _of_all(models, test).to_json()
     if test.node_truth is not None:
-        found |= _explained(models[0], test)
+        found |= _explained(models, test)
     if data.oracle is not None:
         found |= _gaps(models, test[np.flatnonzero(test.sizes <= JUDGED_ATOMS)[:JUDGED]], data)
     return found
@@ -365,14 +360,34 @@ def _of_all(models: list[SubgraphRecognizer], test: PackedGraphs) -> Estimate:
     return roc_auc(answer.mean, test.y.numpy())
 
 
-def _explained(model: SubgraphRecognizer, test: PackedGraphs) -> dict[str, Any]:
-    """Node scores against the marked atoms, in the positive molecules that have them."""
+def _explained(models: list[SubgraphRecognizer], test: PackedGraphs) -> dict[str, Any]:
+    """What users see by default, of all members, against the marked atoms of positive molecules.
+
+    Beside each number stands that of a random connected part of the same size.
+    """
     assert test.node_truth is not None and test.y is not None
     graph = torch.arange(len(test)).repeat_interleave(test.sizes)
     has = torch.zeros(len(test), dtype=torch.bool)
     has[graph[test.node_truth]] = True
-    found = model.evaluate(test[has & (test.y == 1)])
-    return {name: value for name, value in found.items() if "node_" in name}
+    marked = test[has & (test.y == 1)]
+    assert marked.node_truth is not None
+    truth, ptr = marked.node_truth.numpy(), marked.node_ptr.numpy()
+    answer = SubgraphRecognizer.together(models).answer(marked)
+    part = mask_of(answer.chosen(Selection()), ptr)
+    sizes = np.maximum(1, np.add.reduceat(part, ptr[:-1]))
+    chance = random_connected(marked, sizes, np.random.default_rng(0))
+    found = {
+        "node_auc_all_members": node_auc(answer.node_scores, truth, ptr),
+        "kept_share_all_members": mean(_shares(part, np.ones_like(part), ptr)),
+        "iou_all_members": mean(_shares(part & truth, part | truth, ptr)),
+        "control_random_iou": mean(_shares(chance & truth, chance | truth, ptr)),
+    }
+    return {name: value.to_json() for name, value in found.items()}
+
+
+def _shares(some: Any, of: Any, ptr: Any) -> Any:
+    """In each graph, how many nodes are in the first of those in the second."""
+    return np.add.reduceat(some, ptr[:-1]) / np.maximum(1, np.add.reduceat(of, ptr[:-1]))
 
 
 def _gaps(models: list[SubgraphRecognizer], test: PackedGraphs, data: Labeled) -> dict[str, Any]:

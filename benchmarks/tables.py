@@ -9,16 +9,18 @@ A mark ``<!-- table4 summary -->`` stands for the table of that name of an exper
 import re
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 from benchmarks.claims import benchmark, claims, drawn
 from vgib.errors import unknown_name
+from vgib.model import shipped
 
 ROOT = Path(__file__).resolve().parents[1]
 RESULTS = ROOT / "results" / "benchmarks"
 PAGES = (
     "README.md",
     *(f"docs/{name}.md" for name in ("interpretation", "faithfulness", "classification")),
-    *(f"docs/{name}.md" for name in ("ray", "speed")),
+    *(f"docs/{name}.md" for name in ("models", "ray", "speed")),
 )
 MARK = re.compile(r"<!-- (?P<name>(?!end)[^>]+) -->\n.*?<!-- end -->", re.DOTALL)
 
@@ -157,7 +159,44 @@ def recognize() -> str:
     return "\n".join(rows).replace("%", " %").replace("  %", " %")
 
 
+HEADLINES = {"r_squared": "R²", "roc_auc": "ROC AUC"}
+
+
+def models() -> str:
+    """The shipped models, from their cards."""
+    heads = ("name", "trained on", "quality", "new scaffolds", "all members")
+    rows = [[*heads, "the part, by all members", "a random part"]]
+    for name, card in shipped.cards().items():
+        told, best = card.metrics, HEADLINES[card.headline]
+        rows.append(
+            [
+                *(name, ", ".join(card.data["sources"])),
+                f"{best} {_interval(told[card.headline])}",
+                _interval(told[f"{card.headline}_new_scaffolds"]),
+                _interval(told[f"{card.headline}_all_members"]),
+                *_part(told),
+            ]
+        )
+    lines = [f"| {' | '.join(row)} |" for row in rows]
+    return "\n".join([lines[0], "|" + " --- |" * len(rows[0]), *lines[1:]])
+
+
+def _part(told: dict[str, Any]) -> tuple[str, str]:
+    """How good the part is that users see, and a random one of its size."""
+    if "iou_all_members" in told:
+        kept = told["kept_share_all_members"]["value"]
+        auc = told["node_auc_all_members"]["value"]
+        found = f"IoU {_interval(told['iou_all_members'])}, node AUC {auc:.3f}, {kept:.0%} kept"
+        return found.replace("%", " %"), f"IoU {_interval(told['control_random_iou'])}"
+    return f"gap closed {_interval(told['gap_closed_half_all_members'])}", "0 by definition"
+
+
+def _interval(told: dict[str, float]) -> str:
+    return f"{told['value']:.3f} [{told['low']:.3f}, {told['high']:.3f}]"
+
+
 BENCHMARKS: dict[str, Callable[[], str]] = {
+    "models": models,
     "claims": claims,
     "recognize": recognize,
     "ba2motifs": ba2motifs,

@@ -48,12 +48,21 @@ def model(scores: Tensor) -> Callable[[PackedGraphs], Answer]:
     return asked(outputs, classes=(0, 1))
 
 
+def of_part(ask: Callable[[PackedGraphs], Answer]) -> Callable[[Answer, Tensor], Answer]:
+    """What the model says of induced subgraphs."""
+    return lambda answer, part: ask(answer.graphs.induced(part))
+
+
+def judged(ask: Callable[[PackedGraphs], Answer], graphs: PackedGraphs = GRAPHS) -> dict[str, Any]:
+    return quality(graphs, ask, of_part(ask), seed=0)
+
+
 def value(found: dict[str, Any], name: str) -> float:
     return float(found[name]["value"])
 
 
 def test_a_model_that_sees_the_motif_is_told_from_its_controls() -> None:
-    found = quality(GRAPHS, model(GRAPHS.node_truth.float()), seed=0)
+    found = judged(model(GRAPHS.node_truth.float()))
     assert value(found, "accuracy") == value(found, "roc_auc") == 1
     assert value(found, "control_commonest_class_accuracy") == 0.5
     assert value(found, "kept_share") == pytest.approx(0.2)
@@ -65,7 +74,7 @@ def test_a_model_that_sees_the_motif_is_told_from_its_controls() -> None:
 
 
 def test_a_model_that_looks_elsewhere_gets_the_opposite() -> None:
-    found = quality(GRAPHS, model(1 - GRAPHS.node_truth.float()), seed=0)
+    found = judged(model(1 - GRAPHS.node_truth.float()))
     assert value(found, "node_auc") == value(found, "node_precision") == 0
     assert value(found, "kept_share") == pytest.approx(0.8)
     assert value(found, "subgraph_same_class") == 0
@@ -82,7 +91,7 @@ def test_the_random_subgraph_is_connected_and_as_large_as_the_recognized_one(
         return torch.zeros(len(graphs), 1), scores[: graphs.num_nodes]
 
     ask = asked(outputs)
-    evaluation.of_subgraphs(ask(GRAPHS), ask, seed=0)
+    evaluation.of_subgraphs(ask(GRAPHS), of_part(ask), seed=0)
     _, recognized, random = parts
     assert torch.equal(recognized.sizes, random.sizes)
     assert not torch.equal(recognized.col, random.col)
@@ -115,7 +124,7 @@ def test_a_value_that_follows_the_size_changes_with_the_subgraph() -> None:
         return graphs.sizes.float().unsqueeze(1), torch.full((graphs.num_nodes,), 0.9)
 
     graphs = replace(GRAPHS, y=GRAPHS.y.float(), node_truth=None)
-    found = quality(graphs, asked(outputs), seed=0)
+    found = judged(asked(outputs), graphs)
     assert value(found, "subgraph_change") == 0 and value(found, "kept_share") == 1
     assert "node_auc" not in found  # nothing is known to compare with
 
@@ -128,7 +137,7 @@ def test_the_known_explanation_is_compared_with_noise_of_the_seed() -> None:
 
 
 def test_every_number_is_a_plain_one_with_its_interval() -> None:
-    found = quality(GRAPHS, model(torch.rand(GRAPHS.num_nodes)), seed=0)
+    found = judged(model(torch.rand(GRAPHS.num_nodes)))
     for name, estimate in found.items():
         assert set(estimate) == {"value", "low", "high", "n"}, name
         assert estimate["low"] <= estimate["value"] <= estimate["high"], name

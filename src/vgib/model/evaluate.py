@@ -16,23 +16,26 @@ from vgib.select.policy import Selection
 from vgib.select.random import random_connected
 
 AskModel = Callable[[PackedGraphs], Answer]
+AskPart = Callable[[Answer, Tensor], Answer]
+"""Gives what the model says of the same graphs when it sees some of their nodes alone."""
 
 KEPT = Selection(rule="nodes")
 """The nodes that score one half, connected or not."""
 
 
-def quality(graphs: PackedGraphs, ask: AskModel, *, seed: int) -> dict[str, Any]:
+def quality(graphs: PackedGraphs, ask: AskModel, ask_part: AskPart, *, seed: int) -> dict[str, Any]:
     """Prediction, subgraph and, where it is known, explanation.
 
     Args:
         graphs: Graphs with targets (class numbers from zero, or values).
         ask: Gives what the model says of some graphs.
+        ask_part: Gives what it says of parts of them.
         seed: Of the random controls.
     """
     answer = ask(graphs)
     judge = of_values if answer.classes is None else of_classes
     found = judge(answer.output, graphs)
-    found |= of_subgraphs(answer, ask, seed=seed)
+    found |= of_subgraphs(answer, ask_part, seed=seed)
     if graphs.node_truth is not None:
         found |= of_explanations(graphs, answer.node_scores, seed=seed)
     return {name: estimate.to_json() for name, estimate in found.items()}
@@ -63,7 +66,7 @@ def of_values(values: Tensor, graphs: PackedGraphs) -> dict[str, Estimate]:
     }
 
 
-def of_subgraphs(answer: Answer, ask: AskModel, *, seed: int) -> dict[str, Estimate]:
+def of_subgraphs(answer: Answer, ask_part: AskPart, *, seed: int) -> dict[str, Estimate]:
     """What the model predicts from its subgraph alone, against random ones of the same size.
 
     The subgraph is that of the paper's rule (scores of at least one half); the control is a
@@ -75,7 +78,7 @@ def of_subgraphs(answer: Answer, ask: AskModel, *, seed: int) -> dict[str, Estim
     random = random_connected(graphs, sizes, np.random.default_rng(seed))
     found = {"kept_share": metrics.kept_share(kept, graphs.node_ptr.numpy())}
     for name, mask in (("subgraph", kept), ("control_random_subgraph", random)):
-        part = ask(graphs.induced(torch.from_numpy(mask))).output
+        part = ask_part(answer, torch.from_numpy(mask)).output
         if answer.classes is not None:
             same = (part.argmax(1) == predicted.argmax(1)).numpy()
             found[f"{name}_same_class"] = metrics.mean(same)

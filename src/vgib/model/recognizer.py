@@ -30,7 +30,7 @@ from vgib.nn.net import SubgraphNet, build
 from vgib.registry import option_names
 from vgib.select.policy import Selection
 from vgib.train.checkpoint import Epoch, History
-from vgib.train.loop import predict_all, seeded, train
+from vgib.train.loop import predict_all, predict_parts, seeded, train
 
 log = logging.getLogger(__name__)
 
@@ -325,6 +325,20 @@ class SubgraphRecognizer:
         classes = self.card_.classes if self.card_.task == "classification" else None
         return Answer.of(packed, outputs, scores, ask, classes=classes, mols=mols)
 
+    def answer_part(self, answer: Answer, part: Tensor) -> Answer:
+        """The same graphs when the members see some of their nodes alone.
+
+        A bottleneck that has learned from parts is asked; see
+        :func:`vgib.train.loop.predict_parts`. The node scores stay those of whole graphs.
+
+        Args:
+            answer: What they say of the whole graphs.
+            part: The nodes that they see, ``bool [nodes]``.
+        """
+        nets = [self.network_, *(model.network_ for model in self.further_)]
+        said = [predict_parts(net, answer.graphs, part) for net in nets]
+        return replace(answer, outputs=torch.stack(said))
+
     def predict(self, graphs: Any) -> Array:
         """Classes or values, one for each graph: the mean over the members."""
         return self.answer(graphs).predictions
@@ -385,13 +399,13 @@ class SubgraphRecognizer:
     def evaluate(self, graphs: Any, y: Any = None, *, seed: int = 0) -> dict[str, Any]:
         """Quality on labeled graphs, every number with its 95 % interval and its control.
 
-        The recognized subgraph is judged by the model's own prediction on it alone (the induced
-        subgraph), against connected random subgraphs of the same sizes; where the graphs carry a
-        known explanation (``node_truth``), the node scores are judged by it.
+        The recognized subgraph is judged by the model's own prediction on it alone, against
+        connected random subgraphs of the same sizes; where the graphs carry a known explanation
+        (``node_truth``), the node scores are judged by it.
         """
         packed = with_labels(self._checked(graphs), y)
         targets = as_targets(packed, self.card_.task, self.card_.classes, self.card_.outputs)
-        return quality(targets, self.answer, seed=seed)
+        return quality(targets, self.answer, self.answer_part, seed=seed)
 
     def save(
         self, folder: str | Path, *, summary: str = "", metrics: dict[str, Any] | None = None

@@ -16,7 +16,7 @@ from torch.optim.swa_utils import AveragedModel, get_ema_multi_avg_fn
 from vgib.config import Training
 from vgib.data.files import write_safetensors
 from vgib.data.packed import PackedGraphs
-from vgib.errors import FileFormatError, InputError
+from vgib.errors import FileFormatError, InputError, unknown_name
 from vgib.nn.bottleneck import Stage
 from vgib.nn.net import SubgraphNet
 from vgib.train.optimizer import Level, levels, rate
@@ -40,8 +40,12 @@ class History:
     best_loss: float = float("inf")
 
     def curve(self, name: str) -> list[float]:
-        """One named quantity over the epochs."""
-        return [epoch[name] for epoch in self.epochs]
+        """One named quantity over the epochs that have it: a stage has terms of its own."""
+        found = [epoch[name] for epoch in self.epochs if name in epoch]
+        if not found:
+            known = {key for epoch in self.epochs for key in epoch}
+            raise unknown_name("quantity", name, known)
+        return found
 
 
 class Progress:

@@ -56,6 +56,10 @@ class Engine(Protocol):
         ...
 
 
+AHEAD = 3
+"""Jobs for each worker that are taken before the first of them is handed out."""
+
+
 class LocalProcesses:
     """Fresh processes of this machine, each with one thread for its arithmetic.
 
@@ -77,12 +81,17 @@ class LocalProcesses:
         self.retries = retries
 
     def map(
-        self, work: Callable[[J], R], jobs: Iterable[J]
+        self,
+        work: Callable[[J], R],
+        jobs: Iterable[J],
+        *,
+        may_take: Callable[[], bool] = lambda: True,
     ) -> Generator[Outcome[J, R], None, None]:
         """One outcome for each job, in the order in which they finish.
 
         Jobs are taken as they are needed, so that there may be any number of them; a worker gets
-        its next job before the outcome of the last is handed out.
+        its next job before the outcome of the last is handed out. ``may_take`` is asked before each
+        one; it may say no only while a job is under way.
         """
         fresh = ((job, 0) for job in jobs)
         again: deque[tuple[J, int]] = deque()
@@ -90,7 +99,7 @@ class LocalProcesses:
         finished: list[Outcome[J, R]] = []
         try:
             while True:
-                while sum(worker.task is not None for worker in crew) < self.workers:
+                while sum(bool(worker.task) for worker in crew) < self.workers and may_take():
                     task = again.popleft() if again else next(fresh, None)
                     if task is None:
                         break
@@ -120,9 +129,10 @@ def in_order(
 ) -> Generator[R, None, None]:
     """The result of each job in the order of the jobs, from several processes when asked for.
 
-    Jobs are taken as they are needed, and only results that came before their turn are held. The
-    processes are fresh ones, so a script that asks for several needs the usual
-    ``if __name__ == "__main__":``. Where they cannot be started or die, the work goes on here.
+    Jobs are taken as they are needed, and when the next result in turn is late, only a few results
+    that came before it are held. The processes are fresh ones, so a script that asks for several
+    needs the usual ``if __name__ == "__main__":``. Where they cannot be started or die, the work
+    goes on here.
     """
     fresh = enumerate(jobs)
     open_jobs: dict[int, J] = {}
@@ -135,7 +145,11 @@ def in_order(
             yield number, job
 
     if workers > 1:
-        with closing(LocalProcesses(workers).map(partial(_of_pair, work), handed_out())) as found:
+        pool, most = LocalProcesses(workers), AHEAD * workers
+        paired = partial(_of_pair, work)
+        with closing(
+            pool.map(paired, handed_out(), may_take=lambda: len(open_jobs) < most)
+        ) as found:
             for outcome in found:
                 if outcome.error is not None:
                     why = outcome.error.splitlines()[0]

@@ -79,7 +79,7 @@ def _typed(text: str) -> Any:
         return [_typed(part) for part in text.split(",")] if "," in text else text
 
 
-DEFAULT_EXPLAINER = "fidelity-gate"
+DEFAULT_EXPLAINER = "vgib"
 """The method that explains a trained network when none is named."""
 
 

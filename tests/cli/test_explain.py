@@ -43,9 +43,7 @@ def test_graphs_of_the_catalog_are_explained_from_a_model_without_a_bottleneck(
     common = ("explain", "BA-2Motifs", "--model", classifier, "--limit", "12", "--json")
     done = run(*common, "--out", tmp_path / "out", "--keep-ratio", "0.2", "--pictures", "3")
     found = json.loads(done.out)
-    assert (
-        found["graphs"] == 12 and found["keep_ratio"] == 0.2 and found["method"] == "fidelity-gate"
-    )
+    assert found["graphs"] == 12 and found["keep_ratio"] == 0.2 and found["method"] == "vgib"
     assert found["ground_truth"]["node_auc"]["n"] == 12
     assert (tmp_path / "out" / "report.html").read_text().count("<svg") == 3
 

@@ -42,7 +42,7 @@ def test_scores_are_those_of_the_method(method: str, model: Path, tmp_path: Path
 
 
 def test_what_cannot_work_is_refused_at_once(model: Path) -> None:
-    with pytest.raises(InputError, match="'fidelity-gate' learns from graphs"):
+    with pytest.raises(InputError, match="'vgib' learns from graphs"):
         Explain(str(model)).check()
     with pytest.raises(UnknownNameError, match="gradcam"):
         Explain(str(model), method="gradcamm").check()

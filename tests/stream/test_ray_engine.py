@@ -110,7 +110,7 @@ def test_a_lost_node_costs_nothing_but_time(cluster: Any, tmp_path: Path) -> Non
 def test_the_records_of_the_grid_are_those_of_the_local_engine(
     cluster: Any, toy: Path, tmp_path: Path
 ) -> None:
-    some = ("--subset", "encoder=gcn", "--subset", "bottleneck=vgib,gib")
+    some = ("--subset", "encoder=gcn", "--subset", "bottleneck=vgib-paper,gib")
     places = ("--mirror", toy, "--cache", tmp_path / "cache")
     for engine in ("local", "ray"):
         run("run", "table4", *TOY, *some, *places, "--out", tmp_path / engine, "--engine", engine)

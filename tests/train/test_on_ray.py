@@ -74,7 +74,7 @@ def test_one_worker_takes_the_steps_of_the_local_loop(cluster: Any, tmp_path: Pa
     history = train(alone, GRAPHS, index=index, val=VALIDATION, settings=SETTINGS)
     found = trained(1, tmp_path, there, index=index, on_epoch=told.append)
     assert found.curve("val_loss") == pytest.approx(history.curve("val_loss"), rel=1e-6)
-    assert [epoch["epoch"] for epoch in told] == list(range(1, 9))
+    assert [epoch["epoch"] for epoch in told] == history.curve("epoch")
     assert found.best_epoch == history.best_epoch
     assert_same(alone, there)
     assert not there.training

@@ -204,7 +204,8 @@ def _nothing(tally: Tally) -> InputError:
         return InputError("there are no molecules; expected one on each line")
     first = tally.first_refused[0]
     shown = first["text"] or first["id"] or ""
+    many = f"none of the {tally.refused} molecules" if tally.refused > 1 else "the molecule"
     return InputError(
-        f"none of the {tally.refused} molecules can be used; "
+        f"{many} can{'' if tally.refused > 1 else 'not'} be used; "
         f"line {first['line']} ({shown}): {first['reason']}"
     )

@@ -336,7 +336,7 @@ class SubgraphRecognizer:
             part: The nodes that they see, ``bool [nodes]``.
         """
         nets = [self.network_, *(model.network_ for model in self.further_)]
-        said = [predict_parts(net, answer.graphs, part) for net in nets]
+        said = [predict_parts(net, answer.graphs, part, device=self.device) for net in nets]
         return replace(answer, outputs=torch.stack(said))
 
     def predict(self, graphs: Any) -> Array:

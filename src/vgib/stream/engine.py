@@ -204,8 +204,6 @@ def _nothing(tally: Tally) -> InputError:
         return InputError("there are no molecules; expected one on each line")
     first = tally.first_refused[0]
     shown = first["text"] or first["id"] or ""
-    many = f"none of the {tally.refused} molecules" if tally.refused > 1 else "the molecule"
-    return InputError(
-        f"{many} can{'' if tally.refused > 1 else 'not'} be used; "
-        f"line {first['line']} ({shown}): {first['reason']}"
-    )
+    several = tally.refused > 1
+    told = f"none of the {tally.refused} molecules can" if several else "the molecule cannot"
+    return InputError(f"{told} be used; line {first['line']} ({shown}): {first['reason']}")

@@ -194,7 +194,12 @@ def predict_all(
 
 @torch.no_grad()
 def predict_parts(
-    net: SubgraphNet, graphs: PackedGraphs, part: Tensor, *, batch_size: int = 1024
+    net: SubgraphNet,
+    graphs: PackedGraphs,
+    part: Tensor,
+    *,
+    batch_size: int = 1024,
+    device: torch.device | str = "cpu",
 ) -> Tensor:
     """What the part of each graph alone predicts, ``[num_graphs, outputs]``, in the target's units.
 
@@ -206,17 +211,18 @@ def predict_parts(
         graphs: Whole graphs.
         part: The nodes that are there, ``bool [num_nodes]``.
         batch_size: Graphs that are computed at once.
+        device: Where to compute.
     """
     if not net.bottleneck.judges_parts:
-        return predict(net, graphs.induced(part), batch_size=batch_size)[0]
-    net.eval()
+        return predict(net, graphs.induced(part), batch_size=batch_size, device=device)[0]
+    net.to(device).eval()
     outputs, first = [], 0
     with threads(1):
-        for batch in graphs.batches(batch_size):
-            keep = part[first : first + len(batch.x)].float()
+        for batch in graphs.batches(batch_size, device=device):
+            keep = part[first : first + len(batch.x)].float().to(device)
             first += len(batch.x)
             encoded = net.encode(batch.x, batch.adj, batch.graphs)
-            outputs.append(net.rescale(net.bottleneck.judge(encoded, keep)))
+            outputs.append(net.rescale(net.bottleneck.judge(encoded, keep)).cpu())
     return torch.cat(outputs)
 
 

@@ -1,10 +1,14 @@
 """The cells of a table with what is recorded of each."""
 
+from dataclasses import dataclass
 from typing import Any, NamedTuple
+
+import numpy as np
 
 from vgib.experiments.engine.jobs import Job
 from vgib.experiments.engine.recipe import Recipe
 from vgib.experiments.engine.records import Record, Records
+from vgib.experiments.engine.statistics import spread
 
 
 class Recorded(NamedTuple):
@@ -36,3 +40,35 @@ def recorded(made: Recipe, records: Records) -> list[Recorded]:
 def _found(jobs: list[Job], done: dict[str, Record]) -> dict[int, Record]:
     found = {getattr(job, job.axes[-1]): done[job.key()] for job in jobs if job.key() in done}
     return dict(sorted(found.items()))
+
+
+@dataclass(frozen=True)
+class OverSeeds:
+    """A cell whose numbers are told as their mean and spread over seeds.
+
+    Attributes:
+        seeds: How many the recipe asks for.
+        records: What is recorded, by seed.
+    """
+
+    seeds: int
+    records: dict[int, Record]
+
+    def value(self, seed: int, name: str) -> float | None:
+        """One measure of one seed; ``None`` where there is no such measure."""
+        raise TypeError(f"{type(self).__name__} must define value(seed, name) -> float | None")
+
+    def values(self, name: str) -> list[float]:
+        """One measure of all seeds that have it, in their order."""
+        found = [self.value(seed, name) for seed in sorted(self.records)]
+        return [value for value in found if value is not None]
+
+    def text(self, name: str) -> str:
+        """``0.994 ± 0.003``, and how many seeds there are while some are missing."""
+        values = self.values(name)
+        if not values:
+            return "..." if not self.records else ""
+        shown = f"{np.mean(values):.3f}"
+        if len(values) > 1:
+            shown += f" ± {spread(values):.3f}"
+        return shown if len(self.records) == self.seeds else f"{shown} [{len(values)}/{self.seeds}]"

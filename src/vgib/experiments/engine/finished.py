@@ -30,7 +30,7 @@ class Clock:
         self._training = process_time() - self._cpu
 
     def seconds(self, epochs: Sequence[float]) -> dict[str, float]:
-        """By name: ``job``, ``training`` and its median ``epoch`` on the wall, and ``cpu``.
+        """Seconds of the whole ``job``, of ``training`` and its median ``epoch``, and of ``cpu``.
 
         Args:
             epochs: The seconds of each epoch on the wall.

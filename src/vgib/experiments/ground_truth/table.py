@@ -6,11 +6,11 @@ from typing import Any
 
 import numpy as np
 
-from vgib.experiments.engine.cells import recorded
+from vgib.experiments.engine.cells import OverSeeds, recorded
 from vgib.experiments.engine.drawing import Drawn
 from vgib.experiments.engine.recipe import Recipe
-from vgib.experiments.engine.records import Record, Records
-from vgib.experiments.engine.statistics import over_seeds, signed, spread, verdict
+from vgib.experiments.engine.records import Records
+from vgib.experiments.engine.statistics import over_seeds, signed, verdict
 from vgib.experiments.engine.tables import TextTable
 
 PUBLISHED = {"gib": 0.861, "gsat": 0.989}
@@ -31,13 +31,11 @@ MEASURES = {
 
 
 @dataclass(frozen=True)
-class TruthCell:
+class TruthCell(OverSeeds):
     """One method on one dataset, over seeds."""
 
     dataset: str
     method: str
-    seeds: int
-    records: dict[int, Record]
 
     def value(self, seed: int, name: str) -> float | None:
         """Of one seed; of the best-matching explanation where there are several."""
@@ -45,29 +43,10 @@ class TruthCell:
         found: float | None = (result["best"] or result)[name]
         return found
 
-    def values(self, name: str) -> list[float]:
-        """Of all seeds, in their order."""
-        found = [self.value(seed, name) for seed in sorted(self.records)]
-        return [value for value in found if value is not None]
-
-    def text(self, name: str) -> str:
-        """``0.994 ± 0.003``."""
-        values = self.values(name)
-        if not values:
-            return "..." if not self.records else ""
-        shown = f"{np.mean(values):.3f}"
-        if len(values) > 1:
-            shown += f" ± {spread(values):.3f}"
-        return shown if len(self.records) == self.seeds else f"{shown} [{len(values)}/{self.seeds}]"
-
 
 def cells(made: Recipe, records: Records) -> list[TruthCell]:
     """Every cell of the recipe, in its order, with what is recorded of it."""
-    return [
-        TruthCell(dataset, method, cell.repeats, cell.records)
-        for cell in recorded(made, records)
-        for dataset, method in [cell.place]
-    ]
+    return [TruthCell(cell.repeats, cell.records, *cell.place) for cell in recorded(made, records)]
 
 
 def draw(made: Recipe, records: Records) -> Drawn:

@@ -6,13 +6,13 @@ from typing import Any
 
 import numpy as np
 
+from vgib.experiments.engine.cells import OverSeeds, recorded
 from vgib.experiments.engine.drawing import Drawn
 from vgib.experiments.engine.paper import numbers
 from vgib.experiments.engine.recipe import Recipe
-from vgib.experiments.engine.records import Record, Records
-from vgib.experiments.engine.statistics import over_seeds, signed, spread, verdict
+from vgib.experiments.engine.records import Records
+from vgib.experiments.engine.statistics import over_seeds, signed, verdict
 from vgib.experiments.engine.tables import TextTable
-from vgib.experiments.known_answers.job import KnownAnswersJob
 
 OURS = "vgib"
 CONTROL = "vgib-beta0"
@@ -36,49 +36,22 @@ COMPARED = ("iou", "iou_true", "node_auc")
 
 
 @dataclass(frozen=True)
-class KnownCell:
+class KnownCell(OverSeeds):
     """One method in one of its lives on one set, over seeds."""
 
     life: str
     dataset: str
     method: str
-    seeds: int
-    records: dict[int, Record]
 
     def value(self, seed: int, name: str) -> float | None:
         """Of one seed; ``None`` where the set has no such measure."""
         found: float | None = self.records[seed]["result"][name]
         return found
 
-    def values(self, name: str) -> list[float]:
-        """Of all seeds, in their order."""
-        found = [self.value(seed, name) for seed in sorted(self.records)]
-        return [value for value in found if value is not None]
-
-    def text(self, name: str) -> str:
-        """``0.994 ± 0.003``, and how many seeds there are while some are missing."""
-        values = self.values(name)
-        if not values:
-            return "..." if not self.records else ""
-        shown = f"{np.mean(values):.3f}"
-        if len(values) > 1:
-            shown += f" ± {spread(values):.3f}"
-        return shown if len(self.records) == self.seeds else f"{shown} [{len(values)}/{self.seeds}]"
-
 
 def cells(made: Recipe, records: Records) -> list[KnownCell]:
     """Every cell of the recipe, in its order, with what is recorded of it."""
-    done = records.by_key()
-    found: dict[tuple[str, str, str], dict[int, Record]] = {}
-    wanted: dict[tuple[str, str, str], int] = {}
-    for job in made.jobs():
-        assert isinstance(job, KnownAnswersJob)
-        place = (job.life, job.dataset, job.method)
-        wanted[place] = wanted.get(place, 0) + 1
-        own = found.setdefault(place, {})
-        if (record := done.get(job.key())) is not None:
-            own[job.seed] = record
-    return [KnownCell(*place, wanted[place], own) for place, own in found.items()]
+    return [KnownCell(cell.repeats, cell.records, *cell.place) for cell in recorded(made, records)]
 
 
 def draw(made: Recipe, records: Records) -> Drawn:

@@ -36,7 +36,7 @@ class GradCAM(Explainer):
         return scaled(attributions, case.batch.graphs)
 
     def attributions(self, case: Case) -> Tensor:
-        """Signed."""
+        """The gradient of the evidence times the states, summed over channels; its sign is kept."""
         h = case.clean.states[-1].detach().requires_grad_()
         output = case.frozen.run(case.batch, on_last=lambda _: h).output
         (grad,) = torch.autograd.grad(case.frozen.evidence(output, case.goal).sum(), h)

@@ -55,7 +55,7 @@ class Variant:
     whole: bool = True
     molecules: int = 8000
     encoder: str = "gin"
-    bottleneck: str = "vgib"
+    bottleneck: str = "vgib-paper"
     members: int = 1
     rule: str = "guided"
     hidden: int = 64
@@ -65,7 +65,9 @@ class Variant:
     def settings(self) -> dict[str, Any]:
         """The options of the estimator."""
         shape = {"hidden": self.hidden, "head_hidden": self.hidden, "epochs": self.epochs}
-        return shape | {"lr": 3e-3, "cosine": True} | dict(self.options)
+        form = {"prior": "population", "subgraph": 1.0} if self.bottleneck == "vgib-paper" else {}
+        training = {"batch_size": 128, "lr": 3e-3, "cosine": True}
+        return shape | form | training | dict(self.options)
 
 
 BASE = Variant()

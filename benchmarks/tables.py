@@ -59,15 +59,6 @@ RECOGNIZE = {
 EPOCHS = ("none", "gib", "vgib", "gsat")
 
 
-def ba2motifs() -> str:
-    """Accuracy, node AUC and kept share of each variant."""
-    rows = ["| variant | accuracy | node AUC | kept share |", "| --- | --- | --- | --- |"]
-    for name, found in benchmark("ba2motifs.json").items():
-        cells = [_spread(found["summary"][key]) for key in ("accuracy", "node_auc", "kept_share")]
-        rows.append(f"| {name} | {' | '.join(cells)} |")
-    return "\n".join(rows)
-
-
 def speed() -> str:
     """The ratios of the training benchmark."""
     found = benchmark("train.json")
@@ -199,7 +190,6 @@ BENCHMARKS: dict[str, Callable[[], str]] = {
     "models": models,
     "claims": claims,
     "recognize": recognize,
-    "ba2motifs": ba2motifs,
     "speed": speed,
     "epochs": epochs,
     "explain": explain,
@@ -225,10 +215,6 @@ def filled(text: str) -> str:
     return MARK.sub(
         lambda mark: f"<!-- {mark['name']} -->\n{table(mark['name'])}\n<!-- end -->", text
     )
-
-
-def _spread(value: dict[str, float]) -> str:
-    return f"{value['mean']:.3f} ± {value['std']:.3f}"
 
 
 if __name__ == "__main__":

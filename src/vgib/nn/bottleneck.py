@@ -43,7 +43,8 @@ class Encoded:
 
     Attributes:
         x: The features that entered the first layer, ``[num_nodes, in_channels]``.
-        states: The representations after each layer, ``[num_nodes, channels]`` each.
+        layers: What gives the representations after each layer, or these representations; a stage
+            that looks at the features alone is spared the encoder.
         adj: The edges.
         graphs: Which nodes belong to which graph.
         readout: How nodes become a graph; ``None`` for a frozen network, whose readout is its own
@@ -54,13 +55,18 @@ class Encoded:
     """
 
     x: Tensor
-    states: tuple[Tensor, ...]
+    layers: Callable[[], tuple[Tensor, ...]] | tuple[Tensor, ...]
     adj: Adjacency
     graphs: Segments
     readout: Readout | None = "sum"
     inputs: Tensor | None = None
     head: Callable[[Tensor], Tensor] | None = None
     target: Tensor | None = None
+
+    @cached_property
+    def states(self) -> tuple[Tensor, ...]:
+        """The representations after each layer, made once, ``[num_nodes, channels]`` each."""
+        return self.layers() if callable(self.layers) else self.layers
 
     @property
     def h(self) -> Tensor:
@@ -93,7 +99,7 @@ class Encoded:
     def detached(self) -> "Encoded":
         """The same, through which no gradient reaches the encoder."""
         states = tuple(state.detach() for state in self.states)
-        return replace(self, x=self.x.detach(), states=states)
+        return replace(self, x=self.x.detach(), layers=states)
 
     def pool(self, z: Tensor, weight: Tensor | None = None) -> Tensor:
         """The readout of the (weighted) nodes, ``[num_nodes, c] -> [num_graphs, c]``."""

@@ -1,5 +1,6 @@
 """The whole model as a visible composition: head(readout(bottleneck(encoder(features(G)))))."""
 
+from functools import partial
 from typing import Any
 
 import torch
@@ -81,18 +82,25 @@ class SubgraphNet(nn.Module):
         self.register_buffer("target_std", torch.ones(outputs))
 
     def encode(self, x: Tensor, edge_index: Tensor | Adjacency, graphs: Segments) -> Encoded:
-        """Features and all layers' states of a batch.
+        """Features of a batch, and all layers' states as soon as somebody asks for them.
 
         A plain ``edge_index`` goes to the layers as it is, so that PyG's masks work on them.
         """
         channels = self.features(x)
-        states = self.encoder.states(channels, edge_index)
         adj = (
             edge_index
             if isinstance(edge_index, Adjacency)
             else Adjacency.from_edge_index(edge_index, x.shape[0])
         )
-        return Encoded(channels, states, adj, graphs, self.readout, x, self.head)
+        return Encoded(
+            channels,
+            partial(self.encoder.states, channels, edge_index),
+            adj,
+            graphs,
+            self.readout,
+            x,
+            self.head,
+        )
 
     def perturb(self, encoded: Encoded) -> Perturbed:
         """The bottleneck; where it weights the messages, the graph is encoded again with them."""

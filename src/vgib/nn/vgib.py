@@ -315,7 +315,7 @@ class VGIB(Bottleneck):
         if self.predictor.training:
             keep = self.draw_masks(encoded.adj, encoded.graphs)
             output = self.judge(encoded, keep)
-        return Perturbed(graph=None, scores=torch.ones_like(encoded.h[:, 0]), output=output)
+        return Perturbed(graph=None, scores=encoded.x.new_ones(len(encoded.x)), output=output)
 
     def judge(self, encoded: Encoded, keep: Tensor) -> Tensor:
         """What a part alone predicts, without randomness where its gates are 0 and 1."""

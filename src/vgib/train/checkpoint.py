@@ -85,7 +85,8 @@ class Progress:
         """Begins a stage: lets its parameters move and holds all others."""
         self.number, self.stage = number, self.net.bottleneck.stages[number]
         self.begun = len(self.history.epochs)
-        self.history.best_epoch, self.history.best_loss = -1, float("inf")
+        if self.selects:
+            self.history.best_epoch, self.history.best_loss = -1, float("inf")
         self.best: dict[str, Tensor] = {}
         self.mean: AveragedModel | None = None
         for name, parameter in self.trainable.items():
@@ -149,6 +150,11 @@ class Progress:
         assert isinstance(self.mean.module, SubgraphNet)
         return self.mean.module
 
+    @property
+    def selects(self) -> bool:
+        """Whether validation graphs decide anything: a stage whose last epoch stays needs none."""
+        return self.stage.select != "last"
+
     def finish_epoch(self, record: Epoch) -> None:
         """Files the record and remembers the weights when they are the best so far."""
         epoch = len(self.history.epochs)
@@ -167,7 +173,7 @@ class Progress:
 
     def is_done(self) -> bool:
         """Whether the validation loss has not fallen for too long."""
-        patience = self.settings.patience
+        patience = self.settings.patience if self.selects else None
         waited = len(self.history.epochs) - 1 - self.history.best_epoch
         return patience is not None and self.history.best_epoch >= 0 and waited >= patience
 

@@ -87,7 +87,7 @@ def train(
                         on_step(terms)
                 record = team.mean({name: float(total) / own for name, total in sums.items()}, own)
                 state.update_mean()
-                if val is not None:
+                if val is not None and state.selects:
                     loss = validation_loss(state.shown, held_out)
                     record |= team.mean({"val_loss": loss}, len(val))
                 if not all(isfinite(value) for value in record.values()):

@@ -41,7 +41,6 @@ ELSEWHERE = {
     "experiments/figure2b/job.py": "tests/experiments/figure2b/test_work.py",
     "experiments/figure3/job.py": "tests/experiments/figure3/test_work.py",
     "experiments/figure4/table.py": "tests/experiments/table3/test_table.py",
-    "experiments/ground_truth/job.py": "tests/experiments/ground_truth/test_work.py",
     "experiments/table1/cells.py": "tests/experiments/table1/test_table.py",
     "experiments/table1/job.py": "tests/experiments/table1/test_work.py",
     "experiments/table2/job.py": "tests/experiments/table2/test_work.py",

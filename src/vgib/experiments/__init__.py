@@ -10,10 +10,10 @@ it: ``vgib run NAME`` and ``vgib report NAME`` find it there. It holds
     not meet: their combinations are left out), ``control`` (the row that others are compared with)
     and ``[cost]`` (seconds of a job, for the time that is left).
 ``job.py``
-    ``run(job: SomeJob, *, mirror=None, cache=None) -> Finished`` does one job. ``SomeJob`` is a
-    subclass of :class:`vgib.experiments.engine.jobs.Job` with a name of its own; the engine takes
-    it from the annotation. Settings and recipes are read without torch, so that this module imports
-    torch only inside ``run``, through a module beside it (``work.py``).
+    The settings of a job: a subclass of :class:`vgib.experiments.engine.jobs.Job`, the last one of
+    the module. It imports no torch, so that recipes are read quickly.
+``work.py``
+    ``run(job, *, mirror=None, cache=None) -> Finished`` does one job.
 ``table.py``
     ``draw(made: Recipe, records: Records) -> Drawn``: the tables and figures, from records alone.
     It imports no torch either: a report needs none.
@@ -23,7 +23,7 @@ it: ``vgib run NAME`` and ``vgib report NAME`` find it there. It holds
 ``__init__.py``
     A docstring.
 
-A recipe whose jobs are of another experiment's kind says ``job = "table2"`` and has no ``job.py``.
+A recipe whose jobs are of another experiment's kind says ``job = "table2"`` and has neither.
 A recipe that draws the very records of another one says ``shares = "table3"``; it has a ``summary``
 and a ``table.py``, and nothing to run. A TOML file of one's own, ``vgib run mine.toml``, names the
 folder of its jobs in the same way, and is drawn by that folder's ``table.py``.

@@ -8,9 +8,9 @@ import pytest
 from tests.experiments.cliffs.toy import write_mirror
 
 from vgib.errors import UnknownNameError
-from vgib.experiments.cliffs.job import CliffsJob, run
+from vgib.experiments.cliffs.job import CliffsJob
 from vgib.experiments.cliffs.pairs import CliffPair
-from vgib.experiments.cliffs.work import directions, errors, methods
+from vgib.experiments.cliffs.work import directions, errors, methods, run
 from vgib.experiments.engine.recipe import recipe
 
 

@@ -11,7 +11,7 @@ from vgib.experiments.engine.records import FIELDS, Records
 
 
 def test_a_job_reaches_what_it_runs_and_nothing_of_the_skin() -> None:
-    found = code.reached(folders.job_module("table4"))
+    found = code.reached(folders.work_module("table4"))
     wanted = {"table4.work", "table4.job"}
     assert {f"vgib.experiments.{name}" for name in wanted} <= found
     assert {"vgib.nn.net", "vgib.nn.gib", "vgib.train.loop", "vgib.data.splits"} <= found
@@ -57,7 +57,7 @@ def test_a_record_says_whether_it_is_out_of_date(tmp_path: Path, known: str | No
     (job, *_) = made.jobs()
     record = dict.fromkeys(FIELDS) | {"key": job.key()}
     if known is not None:
-        now = code.code_hash(folders.job_module("table4"))
+        now = code.code_hash(folders.work_module("table4"))
         record |= {"code": now if known == "now" else "0" * 12}
     records.append(job.cell(), record)
     assert coverage.of_code(made, records) == {

@@ -21,7 +21,7 @@ def test_the_page_holds_every_table_and_figure_and_loads_nothing(tmp_path: Path)
 
 def test_the_papers_tables_come_first(tmp_path: Path) -> None:
     empty = Drawn([], TextTable("", ()), [])
-    names = ("ground_truth", "figure1", "table1")
+    names = ("known_answers", "figure1", "table1")
     page = overview([(recipe(name), Records(tmp_path), empty) for name in names])
     places = [page.index(recipe(name).summary.replace("'", "&#x27;")) for name in names]
     assert places == sorted(places, reverse=True)

@@ -71,8 +71,10 @@ class ForestMethod(CliffMethod):
         return np.asarray(found[0] - found[1:], dtype=np.float64)
 
 
-def run(job: CliffsJob, *, mirror: str | Path | None = None) -> Finished:
-    """Loads the target and does the job."""
+def run(
+    job: CliffsJob, *, mirror: str | Path | None = None, cache: str | Path | None = None
+) -> Finished:
+    """Trains on the target of the job, read from the mirror, and judges its predictions."""
     methods.get(job.method)
     return judge(job, load_target(job.target, mirror))
 

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from vgib.experiments.engine.code import code_hash
-from vgib.experiments.engine.folders import job_module, names
+from vgib.experiments.engine.folders import names, work_module
 from vgib.experiments.engine.jobs import Job
 from vgib.experiments.engine.recipe import Recipe, recipe
 from vgib.experiments.engine.records import Record, Records
@@ -51,6 +51,6 @@ def of_code(made: Recipe, records: Records) -> dict[str, int]:
 
 def outdated(made: Recipe, jobs: Sequence[Job], done: Mapping[str, Record]) -> set[str]:
     """The keys of jobs whose records other code than today's has made, as far as is known."""
-    now = code_hash(job_module(made.job))
+    now = code_hash(work_module(made.job))
     keys = {job.key() for job in jobs} & done.keys()
     return {key for key in keys if done[key].get("code") != now}

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from importlib import import_module
 from importlib.resources import files
-from typing import Any, get_type_hints
+from typing import Any
 
 from vgib.errors import unknown_name
 from vgib.experiments.engine.finished import Finished
@@ -26,7 +26,7 @@ def text(name: str, file: str) -> str | None:
     return path.read_text(encoding="utf-8") if path.is_file() else None
 
 
-def job_module(name: str) -> str:
+def work_module(name: str) -> str:
     """The full name of the module that does an experiment's jobs.
 
     Raises:
@@ -35,19 +35,21 @@ def job_module(name: str) -> str:
     if text(name, "job.py") is None:
         known = [each for each in names() if text(each, "job.py") is not None]
         raise unknown_name("experiment with jobs", name, known)
-    return f"{PACKAGE}.{name}.job"
+    return f"{PACKAGE}.{name}.work"
 
 
 def run_of(name: str) -> Run:
     """The function that does an experiment's jobs."""
-    found: Run = import_module(job_module(name)).run
+    found: Run = import_module(work_module(name)).run
     return found
 
 
 def job_type(name: str) -> type[Job]:
-    """The settings of an experiment's jobs: what its ``run`` is annotated with."""
-    found: type[Job] = get_type_hints(run_of(name))["job"]
-    return found
+    """The settings of an experiment's jobs: the last kind of job that its ``job.py`` defines."""
+    module = import_module(work_module(name).removesuffix("work") + "job")
+    kinds = [each for each in vars(module).values() if isinstance(each, type)]
+    own = [each for each in kinds if issubclass(each, Job) and each.__module__ == module.__name__]
+    return own[-1]
 
 
 def draw_of(name: str) -> Callable[..., Any]:

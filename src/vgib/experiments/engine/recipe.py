@@ -145,7 +145,7 @@ def recipe(name: str | Path) -> Recipe:
         content = {"job": source} | _content(source) | content
     stem = Path(name).stem
     found: Recipe = Recipe.of(**{"name": stem, "job": stem} | content)
-    folders.job_module(found.job)
+    folders.work_module(found.job)
     return found
 
 

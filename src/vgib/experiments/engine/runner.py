@@ -8,7 +8,7 @@ from typing import Any
 from vgib.data.processes import Engine, Outcome
 from vgib.experiments.engine.code import code_hash
 from vgib.experiments.engine.finished import Finished
-from vgib.experiments.engine.folders import job_module, run_of
+from vgib.experiments.engine.folders import run_of, work_module
 from vgib.experiments.engine.jobs import Job
 from vgib.experiments.engine.recipe import Recipe
 from vgib.experiments.engine.records import Record, Records, host
@@ -28,7 +28,7 @@ def run_recipe(
 ) -> Generator[Outcome[Job, Record], None, None]:
     """Does those jobs of a recipe that have no record yet."""
     work = partial(run_of(made.job), mirror=mirror, cache=cache)
-    code = code_hash(job_module(made.job))
+    code = code_hash(work_module(made.job))
     yield from run_jobs(missing(jobs, records), records, engine, work, code)
 
 

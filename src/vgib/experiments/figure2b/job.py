@@ -1,11 +1,9 @@
 """The jobs of Figure 2(b): noise in the found nodes and in others."""
 
-from pathlib import Path
 from typing import Literal
 
 from pydantic import Field
 
-from vgib.experiments.engine.finished import Finished
 from vgib.experiments.table1.job import MoleculeJob
 
 
@@ -17,12 +15,3 @@ class NoiseJob(MoleculeJob):
     moments: Literal["graph", "population"] = Field(
         "graph", description="Whose mean and spread the noise has: each graph's own, or everyone's."
     )
-
-
-def run(
-    job: NoiseJob, *, mirror: str | Path | None = None, cache: str | Path | None = None
-) -> Finished:
-    """Trains a model and disturbs its view of held-out molecules."""
-    from vgib.experiments.figure2b import work
-
-    return work.run(job, mirror=mirror, cache=cache)

@@ -12,14 +12,13 @@ import torch
 from torch import Tensor
 
 from vgib.data.packed import PackedGraphs
-from vgib.experiments.engine.finished import Clock, Finished
+from vgib.experiments.engine.finished import Finished
 from vgib.experiments.figure2b.job import NoiseJob
 from vgib.experiments.table1.molecules import (
     DividedMolecules,
-    fitted,
     parts_of,
     prediction_error,
-    with_labeled_fragments,
+    trained,
 )
 from vgib.experiments.table1.work import thousandths
 from vgib.nn.net import SubgraphNet
@@ -40,10 +39,7 @@ def run(
 
 def run_on(job: NoiseJob, parts: DividedMolecules) -> Finished:
     """Runs a job on molecules that are at hand."""
-    parts = with_labeled_fragments(job, parts)
-    clock = Clock()
-    model = fitted(job, parts)
-    clock.stop_training()
+    parts, model, clock = trained(job, parts)
     graphs = parts.test
     scores = model.scores(graphs)
     wanted = torch.from_numpy(select.sizes_of_ratio(graphs.node_ptr, job.keep))

@@ -5,16 +5,15 @@ from pathlib import Path
 
 import torch
 
-from vgib.experiments.engine.finished import Clock, Finished
+from vgib.experiments.engine.finished import Finished
 from vgib.experiments.figure3.job import GalleryJob
 from vgib.experiments.table1.atlas import Atlas, atlas_of
 from vgib.experiments.table1.molecules import (
     DividedMolecules,
-    fitted,
     oracle_of,
     parts_of,
     prediction_error,
-    with_labeled_fragments,
+    trained,
 )
 from vgib.select.masks import sizes_of_ratio
 
@@ -28,10 +27,7 @@ def run(
 
 def run_on(job: GalleryJob, parts: DividedMolecules) -> Finished:
     """Runs a job on molecules that are at hand."""
-    parts = with_labeled_fragments(job, parts)
-    clock = Clock()
-    model = fitted(job, parts)
-    clock.stop_training()
+    parts, model, clock = trained(job, parts)
     assert parts.test.ids is not None
     atlas = atlas_of(oracle_of(job.property), parts.test.ids)
     keep = 0.5 if job.keep is None else job.keep

@@ -1,11 +1,9 @@
 """The jobs on graphs whose explanation is known: one method, in one of its lives, on one set."""
 
-from pathlib import Path
 from typing import Any, ClassVar, Literal
 
 from pydantic import Field
 
-from vgib.experiments.engine.finished import Finished
 from vgib.experiments.engine.jobs import Job
 
 
@@ -43,12 +41,3 @@ class KnownAnswersJob(Job):
     )
     authors_lr: float = Field(1e-3, gt=0, description="Their learning rate on this set.")
     authors_epochs: int = Field(100, ge=1, description="Their epochs.")
-
-
-def run(
-    job: KnownAnswersJob, *, mirror: str | Path | None = None, cache: str | Path | None = None
-) -> Finished:
-    """Trains, cuts out parts of held-out graphs and compares them with what is known."""
-    from vgib.experiments.known_answers import work
-
-    return work.run(job, mirror=mirror, cache=cache)

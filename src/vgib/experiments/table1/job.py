@@ -1,11 +1,9 @@
 """The jobs of Table 1, and what all models of a molecular property have in common."""
 
-from pathlib import Path
 from typing import Any, ClassVar, Literal
 
 from pydantic import Field
 
-from vgib.experiments.engine.finished import Finished
 from vgib.experiments.engine.jobs import Job
 
 
@@ -64,12 +62,3 @@ class InterpretationJob(MoleculeJob):
         default=[0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9],
         description="The shares of the curve of divergence against size.",
     )
-
-
-def run(
-    job: InterpretationJob, *, mirror: str | Path | None = None, cache: str | Path | None = None
-) -> Finished:
-    """Trains a model and judges the subgraphs that it finds in held-out molecules."""
-    from vgib.experiments.table1 import work
-
-    return work.run(job, mirror=mirror, cache=cache)

@@ -15,6 +15,7 @@ from vgib.data import catalog
 from vgib.data.molecules import from_smiles
 from vgib.data.packed import PackedGraphs
 from vgib.data.splits import Split, random_split, reference_split
+from vgib.experiments.engine.finished import Clock
 from vgib.experiments.table1.job import MoleculeJob
 from vgib.model.augment import with_fragments
 from vgib.model.recognizer import SubgraphRecognizer
@@ -181,13 +182,17 @@ def with_labeled_fragments(job: MoleculeJob, parts: DividedMolecules) -> Divided
     return replace(parts, train=more(parts.train, job.seed), val=more(parts.val, job.seed + 1))
 
 
-def fitted(
+def trained(
     job: MoleculeJob,
     parts: DividedMolecules,
     on_step: Callable[[dict[str, Tensor]], None] | None = None,
-) -> SubgraphRecognizer:
-    """The model of a job, trained."""
-    return model_of(job).fit(parts.train, val=parts.val, on_step=on_step)
+) -> tuple[DividedMolecules, SubgraphRecognizer, Clock]:
+    """The molecules with the fragments that the job asks for, its model trained on them, timed."""
+    parts = with_labeled_fragments(job, parts)
+    clock = Clock()
+    model = model_of(job).fit(parts.train, val=parts.val, on_step=on_step)
+    clock.stop_training()
+    return parts, model, clock
 
 
 def prediction_error(model: SubgraphRecognizer, parts: DividedMolecules) -> dict[str, float]:

@@ -16,16 +16,15 @@ import numpy.typing as npt
 
 from vgib.data.molecules import from_smiles
 from vgib.data.packed import PackedGraphs
-from vgib.experiments.engine.finished import Clock, Finished
+from vgib.experiments.engine.finished import Finished
 from vgib.experiments.table1.atlas import Atlas, Controls, Floats, Judged, Nodes, atlas_of
 from vgib.experiments.table1.job import InterpretationJob
 from vgib.experiments.table1.molecules import (
     DividedMolecules,
-    fitted,
     oracle_of,
     parts_of,
     prediction_error,
-    with_labeled_fragments,
+    trained,
 )
 from vgib.model.recognizer import SubgraphRecognizer
 from vgib.oracles.contract import Oracle
@@ -47,10 +46,7 @@ def run(
 
 def run_on(job: InterpretationJob, parts: DividedMolecules) -> Finished:
     """Runs a job on molecules that are at hand."""
-    parts = with_labeled_fragments(job, parts)
-    clock = Clock()
-    model = fitted(job, parts)
-    clock.stop_training()
+    parts, model, clock = trained(job, parts)
     assert parts.test.ids is not None
     atlas = atlas_of(oracle_of(job.property), parts.test.ids)
     result = {

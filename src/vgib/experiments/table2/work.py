@@ -5,12 +5,11 @@ from typing import Any
 
 from torch import Tensor
 
-from vgib.experiments.engine.finished import Clock, Finished
+from vgib.experiments.engine.finished import Finished
 from vgib.experiments.table1.molecules import (
     DividedMolecules,
-    fitted,
     parts_of,
-    with_labeled_fragments,
+    trained,
 )
 from vgib.experiments.table2.job import DynamicsJob
 
@@ -67,9 +66,7 @@ def run(
 
 def run_on(job: DynamicsJob, parts: DividedMolecules) -> Finished:
     """Runs a job on molecules that are at hand; only training is timed, not reading."""
-    parts = with_labeled_fragments(job, parts)
-    trace, clock = Trace(job.every), Clock()
-    model = fitted(job, parts, on_step=trace)
-    clock.stop_training()
+    trace = Trace(job.every)
+    parts, model, clock = trained(job, parts, on_step=trace)
     result = {"train_molecules": len(parts.train), "epochs": len(model.history_.epochs)}
     return Finished(result | trace.told(), clock.seconds(model.history_.curve("seconds")))

@@ -1,12 +1,10 @@
 """The jobs of Table 3 and Figure 4: one method that explains one trained network."""
 
-from pathlib import Path
 from typing import Any, ClassVar, Literal
 
 from pydantic import Field
 
 from vgib.config import Settings
-from vgib.experiments.engine.finished import Finished
 from vgib.experiments.engine.jobs import Job
 
 
@@ -19,8 +17,11 @@ class Network(Settings):
     readout: Literal["sum", "mean"] = Field("sum", description="How nodes become a graph.")
 
 
-class ExplainerJob(Job):
-    """One method that explains one trained network."""
+class ExplanationJob(Job):
+    """Fidelity of one method on a network of molecules (Table 3, Figure 4)."""
+
+    axes: ClassVar[tuple[str, ...]] = ("property", "gnn", "method", "seed")
+    headline: ClassVar[str] = "fidelity_plus"
 
     network: Network = Field(description="The shape of the network that is explained.")
     method: str = Field(description="The row of the table.")
@@ -32,14 +33,6 @@ class ExplainerJob(Job):
     batch_size: int = Field(256, ge=1, description="Graphs in one step.")
     lr: float = Field(0.01, gt=0, description="Learning rate of Adam.")
     halve_at: int = Field(6, ge=1, description="Halve the rate every so many epochs.")
-
-
-class ExplanationJob(ExplainerJob):
-    """Fidelity of one method on a network of molecules (Table 3, Figure 4)."""
-
-    axes: ClassVar[tuple[str, ...]] = ("property", "gnn", "method", "seed")
-    headline: ClassVar[str] = "fidelity_plus"
-
     property: Literal["qed", "hlm", "rlm", "drd2"] = Field(description="What is predicted.")
     gnn: str = Field(description="The network that is explained, by name.")
     judge: Network = Field(description="The shape of a second network, which only judges.")
@@ -51,12 +44,3 @@ class ExplanationJob(ExplainerJob):
     )
     robust_samples: int = Field(5, ge=1, description="Draws of robust fidelity.")
     repeats: int = Field(1, ge=1, description="Seeds of the explainer, for stability.")
-
-
-def run(
-    job: ExplanationJob, *, mirror: str | Path | None = None, cache: str | Path | None = None
-) -> Finished:
-    """Explains held-out molecules by one method, and judges what it chose."""
-    from vgib.experiments.table3 import work
-
-    return work.run(job, mirror=mirror, cache=cache)

@@ -18,7 +18,7 @@ from vgib.data.packed import PackedGraphs
 from vgib.data.splits import Split
 from vgib.experiments.engine.finished import Finished
 from vgib.experiments.table3.backbones import backbone
-from vgib.experiments.table3.job import ExplainerJob, ExplanationJob
+from vgib.experiments.table3.job import ExplanationJob
 from vgib.experiments.table3.property_sets import composition_accuracy, property_set, split_of
 from vgib.explain.explainer import Explainer, explainers
 from vgib.explain.fidelity import PartOutputs, part_outputs, robust_fidelity
@@ -97,7 +97,7 @@ def explain_molecules(job: ExplanationJob, setting: Setting, folder: Path) -> Fi
     return Finished(result, work.seconds | {"job": round(perf_counter() - started, 3)})
 
 
-def training_of(job: ExplainerJob) -> Training:
+def training_of(job: ExplanationJob) -> Training:
     """How the networks of a job are trained."""
     found: Training = Training.of(
         epochs=job.epochs,
@@ -109,7 +109,7 @@ def training_of(job: ExplainerJob) -> Training:
     return found
 
 
-def chosen(graphs: PackedGraphs, index: Any, job: ExplainerJob) -> PackedGraphs:
+def chosen(graphs: PackedGraphs, index: Any, job: ExplanationJob) -> PackedGraphs:
     """At most as many graphs of a part as are to be explained, in an order of the job's seed."""
     order = np.random.default_rng(job.seed).permutation(index)
     return graphs[order[: job.explained]]
@@ -125,7 +125,11 @@ class Work:
 
 
 def explain(
-    job: ExplainerJob, model: nn.Module, train: PackedGraphs, held_out: PackedGraphs, seed: int = 0
+    job: ExplanationJob,
+    model: nn.Module,
+    train: PackedGraphs,
+    held_out: PackedGraphs,
+    seed: int = 0,
 ) -> Work:
     """Fits a method, where it learns, and scores all nodes."""
     begun = process_time()

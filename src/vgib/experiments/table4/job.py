@@ -1,11 +1,9 @@
 """The jobs of Table 4: one fold of one cell of graph classification."""
 
-from pathlib import Path
 from typing import Any, ClassVar, Literal
 
 from pydantic import Field
 
-from vgib.experiments.engine.finished import Finished
 from vgib.experiments.engine.jobs import Job
 
 
@@ -34,12 +32,3 @@ class ClassificationJob(Job):
     halve_at: int = Field(50, ge=1, description="Halve the rate every so many epochs.")
     inner_lr: float = Field(1e-3, gt=0, description="Learning rate of GIB's critic.")
     seed: int = Field(0, ge=0, description="Seed of weights, order, noise and dropout.")
-
-
-def run(
-    job: ClassificationJob, *, mirror: str | Path | None = None, cache: str | Path | None = None
-) -> Finished:
-    """Trains on one split of the folds and judges the selected model on its test fold."""
-    from vgib.experiments.table4 import work
-
-    return work.run(job, mirror=mirror, cache=cache)

@@ -1,1 +1,0 @@
-"""An experiment: its recipe, job and table."""

@@ -88,13 +88,20 @@ class Training(Settings):
 
     epochs: int = Field(100, ge=1, description="Passes over the training graphs.")
     steps: int = Field(
-        0, ge=0, description="Least number of steps: few graphs get more epochs, unless given."
+        0,
+        ge=0,
+        description="The least number of training steps; a small set gets more epochs to reach "
+        "it. Ignored when epochs is given.",
     )
     batch_size: int = Field(128, ge=1, description="Graphs in one step.")
     lr: float = Field(1e-3, gt=0, description="Learning rate of Adam.")
     weight_decay: float = Field(0.0, ge=0, description="L2 penalty of Adam.")
-    halve_at: int | None = Field(None, ge=1, description="Halve the rate every so many epochs.")
-    cosine: bool = Field(False, description="Let the rate fall to zero along half a cosine.")
+    halve_at: int | None = Field(
+        None, ge=1, description="Halve the learning rate every so many epochs."
+    )
+    cosine: bool = Field(
+        False, description="Let the learning rate fall to zero along half a cosine."
+    )
     patience: int | None = Field(
         None, ge=1, description="Stop after so many epochs without a lower validation loss."
     )
@@ -102,7 +109,7 @@ class Training(Settings):
         "best", description="Keep the weights of the lowest validation loss, or the last ones."
     )
     inner_lr: float | None = Field(
-        None, gt=0, description="Learning rate of the inner level (GIB); None: lr, all along."
+        None, gt=0, description="Learning rate of the critic of GIB; None: that of the network."
     )
     clip: float | None = Field(None, gt=0, description="Largest norm of the gradient.")
     average: float | None = Field(
@@ -117,14 +124,18 @@ class Architecture(Settings):
 
     hidden: int = Field(16, ge=1, description="Channels of each layer.")
     depth: int = Field(2, ge=1, description="Number of message-passing layers.")
-    readout: Literal["sum", "mean"] = Field("sum", description="How nodes become a graph.")
+    readout: Literal["sum", "mean"] = Field(
+        "sum", description="How the states of nodes become the state of their graph."
+    )
     head_hidden: int = Field(16, ge=1, description="Hidden channels of the head.")
     dropout: float = Field(0.0, ge=0, lt=1, description="Dropout in the head.")
-    last_relu: bool = Field(True, description="A ReLU after the last layer.")
+    last_relu: bool = Field(True, description="Put a ReLU after the last layer.")
     normalize: bool = Field(
-        False, description="Batch norm after the last layer, which gin has anyway."
+        False, description="Put a batch norm after the last layer; gin always has one."
     )
-    positive_output: bool = Field(False, description="A ReLU after the regression head.")
+    positive_output: bool = Field(
+        False, description="Predict no value below zero: a ReLU after the regression head."
+    )
     standardize: bool = Field(
         True, description="Train regression on targets of mean 0 and spread 1."
     )

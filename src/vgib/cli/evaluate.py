@@ -25,9 +25,18 @@ from vgib.cli.options import (
 def evaluate(
     source: Data,
     model: Annotated[
-        Path | None, typer.Option(help="A trained model to judge as it is; else new ones, by fold.")
+        Path | None,
+        typer.Option(
+            help="A trained model to judge as it is; without it, new models are trained and "
+            "judged fold by fold."
+        ),
     ] = None,
-    folds: Annotated[int, typer.Option(min=3, help="Test folds of a cross-validation.")] = 10,
+    folds: Annotated[
+        int,
+        typer.Option(
+            min=3, help="How many folds the cross-validation has; each is the test set once."
+        ),
+    ] = 10,
     target: Target = None,
     classes: Classes = False,
     encoder: Encoder = "gcn",

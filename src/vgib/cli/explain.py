@@ -18,6 +18,7 @@ from vgib.cli.options import (
     Json,
     Mirror,
     RuleOption,
+    Structures,
 )
 from vgib.cli.recognize_cluster import chunks_bar, recognize_on_cluster, report_manifest
 from vgib.config import DEFAULT_EXPLAINER
@@ -34,9 +35,9 @@ def explain(
     method: Annotated[
         str,
         typer.Option(
-            help="fidelity-gate, fidelity-each, vgib, vgib-paper, gib, gsat, gmt-sam, attention, "
-            "gnnexplainer, pgexplainer, graphmask, "
-            "ig, gradcam, occlusion, subgraphx or random."
+            help="fidelity-gate, fidelity-each, vgib, vgib-paper, gib, gsat, gmt-sam, "
+            "attention, gnnexplainer, pgexplainer, graphmask, ig, gradcam, occlusion, "
+            "subgraphx or random."
         ),
     ] = DEFAULT_EXPLAINER,
     keep_ratio: Annotated[
@@ -52,9 +53,7 @@ def explain(
         str | None,
         typer.Option(help="The column of true classes, for the fidelity that needs them."),
     ] = None,
-    smiles_column: Annotated[
-        str | None, typer.Option(help="The column of structures; found when not given.")
-    ] = None,
+    smiles_column: Structures = None,
     limit: Annotated[
         int | None, typer.Option(min=1, help="Only the first so many graphs, or lines of a table.")
     ] = None,
@@ -63,7 +62,10 @@ def explain(
     engine: Engine = "local",
     address: Address = None,
     workers: Annotated[
-        int | None, typer.Option(min=1, help="Of a Ray cluster: processes. Default: every core.")
+        int | None,
+        typer.Option(
+            min=1, help="With --engine ray: how many processes work. Default: one for every core."
+        ),
     ] = None,
     resume: Annotated[
         bool, typer.Option("--resume", help="Go on with a run of a Ray cluster that was stopped.")
@@ -74,18 +76,22 @@ def explain(
     function: Annotated[
         str | None,
         typer.Option(
-            help="In the place of a model: package.module:name, a function of yours from a list of "
-            "SMILES to numbers. It is imported, and so run."
+            help="In the place of a model: package.module:name, a function of yours from a "
+            "list of SMILES to numbers. It is imported, and so run."
         ),
     ] = None,
     close: Annotated[
         str,
         typer.Option(
-            help="Of a function: what is closed at a time, groups, parts, rings, brics or atoms."
+            help="With --function, what is closed at a time: groups, parts, rings, brics or atoms."
         ),
     ] = "groups",
     effects: Annotated[
-        str, typer.Option(help="Of a function: myerson, shapley or closing.")
+        str,
+        typer.Option(
+            help="With --function, how the effect of a part is computed: myerson, shapley or "
+            "closing."
+        ),
     ] = "myerson",
 ) -> None:
     """Explain a model's predictions: scores, subgraphs, fidelity with controls, and a page.

@@ -14,7 +14,8 @@ Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of a tabl
 Mirror = Annotated[
     Path | None,
     typer.Option(
-        help="A folder that holds the public files, checked against its SHA256SUMS.",
+        help="A folder with copies of the public files, read in the place of downloads and "
+        "checked against its SHA256SUMS.",
         envvar="VGIB_MIRROR",
     ),
 ]
@@ -22,37 +23,62 @@ Data = Annotated[
     str,
     typer.Argument(
         metavar="DATA",
-        help="A table of molecules (.csv, .smi, .sdf), a TU zip or folder, a folder of PyG Data "
-        "files (.pt), or a catalog name.",
+        help="A table of molecules (.csv, .smi, .sdf), a TU zip or folder, a folder of PyG "
+        "Data files (.pt), or a catalog name.",
     ),
 ]
-Target = Annotated[str | None, typer.Option(help="The column to learn.")]
+Target = Annotated[str | None, typer.Option(help="The column of values or classes to learn.")]
+Device = Annotated[str, typer.Option(help="What computes: cpu or cuda.")]
+Structures = Annotated[
+    str | None,
+    typer.Option(help="The column that holds the molecules; found by its name when not given."),
+]
 Classes = Annotated[
     bool, typer.Option("--classes", help="The column holds classes (0, 1, ...), not values.")
 ]
-Encoder = Annotated[str, typer.Option(help="gcn, gat, sage or gin.")]
+Encoder = Annotated[
+    str, typer.Option(help="The kind of network that reads graphs: gcn, gat, sage or gin.")
+]
 Bottleneck = Annotated[
     str | None,
     typer.Option(
-        help="vgib, vgib-paper, vgib-reference, gib, gsat, gmt-sam, attention or none; the "
-        "preset's own when not given."
+        help="The method that finds the subgraph: vgib, vgib-paper, vgib-reference, gib, "
+        "gsat, gmt-sam, attention or none. Default: the one of the preset."
     ),
 ]
-Preset = Annotated[str, typer.Option(help="recommended, paper or reference: settings not given.")]
+Preset = Annotated[
+    str,
+    typer.Option(
+        help="Where settings come from that you do not give: recommended, paper (its "
+        "equations) or reference (its authors' program)."
+    ),
+]
 Settings = Annotated[
     list[str] | None,
-    typer.Option("--set", metavar="KEY=VALUE", help="Any one setting, such as epochs=50."),
+    typer.Option(
+        "--set",
+        metavar="KEY=VALUE",
+        help="One setting by its name, such as epochs=50; may be repeated.",
+    ),
 ]
-Cache = Annotated[Path | None, typer.Option(help="Where downloads are kept.", envvar="VGIB_CACHE")]
+Cache = Annotated[
+    Path | None, typer.Option(help="The folder where downloads are kept.", envvar="VGIB_CACHE")
+]
 RuleOption = Annotated[str | None, typer.Option("--rule", help=RULE_HELP)]
 ByOption = Annotated[str | None, typer.Option("--by", help=BY_HELP)]
 Engine = Annotated[
     Literal["local", "ray"],
-    typer.Option(help="This machine's processes, or a Ray cluster's (pip install 'vgib[ray]')."),
+    typer.Option(
+        help="Where the work is done: by processes of this machine, or by a Ray cluster "
+        "(pip install 'vgib[ray]')."
+    ),
 ]
 Address = Annotated[
     str | None,
-    typer.Option(help="The Ray cluster's head, or auto; else this machine alone, as a cluster."),
+    typer.Option(
+        help="The address of a running Ray cluster, or auto; without it Ray starts on this "
+        "machine and ends with the command."
+    ),
 ]
 
 

@@ -7,7 +7,16 @@ import typer
 from rich.console import Console
 
 from vgib.cli.console import counted, say
-from vgib.cli.options import Address, ByOption, Engine, Json, RuleOption, molecule_source
+from vgib.cli.options import (
+    Address,
+    ByOption,
+    Device,
+    Engine,
+    Json,
+    RuleOption,
+    Structures,
+    molecule_source,
+)
 from vgib.cli.recognize_cluster import (
     chunks_bar,
     is_folder,
@@ -28,8 +37,8 @@ def recognize(
         list[str] | None,
         typer.Argument(
             metavar="[SMILES|FILE]...",
-            help="SMILES, or one file (.smi, .csv, .tsv, .sdf, .parquet, also .gz); standard input "
-            "when none.",
+            help="SMILES, or one file (.smi, .csv, .tsv, .sdf, .parquet, also .gz); standard "
+            "input when none.",
         ),
     ] = None,
     model: Annotated[
@@ -43,24 +52,34 @@ def recognize(
         ),
     ] = None,
     n: Annotated[
-        int, typer.Option("-n", min=0, help="Parts at each size; 0 for scores alone, the fastest.")
+        int,
+        typer.Option(
+            "-n",
+            min=0,
+            help="How many parts to list at each size; 0 gives atom scores alone and is fastest.",
+        ),
     ] = 1,
     keep_ratio: Annotated[
         list[float] | None,
         typer.Option(
-            help="Share of the atoms to keep; repeatable. Default: the model's, or score >= 0.5."
+            help="The share of the atoms to keep; may be repeated. Default: that of the model, "
+            "or all atoms that score at least 0.5."
         ),
     ] = None,
     rule: RuleOption = None,
     by: ByOption = None,
     single: Annotated[
-        bool, typer.Option("--single", help="The main model alone: faster, but no confidence.")
+        bool,
+        typer.Option(
+            "--single",
+            help="Ask one network instead of all members: faster, but without spread and "
+            "stability.",
+        ),
     ] = False,
-    smiles_column: Annotated[
-        str | None, typer.Option(help="The column of structures; found when not given.")
-    ] = None,
+    smiles_column: Structures = None,
     id_column: Annotated[
-        str | None, typer.Option(help="The column of names; found when not given.")
+        str | None,
+        typer.Option(help="The column that names the molecules; found by its name when not given."),
     ] = None,
     carry: Annotated[
         list[str] | None,
@@ -92,11 +111,13 @@ def recognize(
     ] = False,
     workers: Annotated[
         int | None,
-        typer.Option(min=1, help="Processes, a core each. Default: 1; on Ray, every core."),
+        typer.Option(
+            min=1, help="How many processes work, on a core each. Default: 1; on Ray, every core."
+        ),
     ] = None,
     engine: Engine = "local",
     address: Address = None,
-    device: Annotated[str, typer.Option(help="cpu, or cuda.")] = "cpu",
+    device: Device = "cpu",
     as_json: Json = False,
 ) -> None:
     """Find the part of each molecule that carries a property.

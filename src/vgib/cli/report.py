@@ -13,9 +13,15 @@ from vgib.cli.options import Json
 
 def report(
     name: Annotated[
-        str, typer.Argument(metavar="[RECIPE]", help="A recipe, `all` or `coverage`.")
+        str,
+        typer.Argument(
+            metavar="[RECIPE]",
+            help="An experiment, all, or coverage (which records exist and which are out of date).",
+        ),
     ] = "all",
-    results: Annotated[Path, typer.Option(help="The folder of records.")] = Path("results"),
+    results: Annotated[Path, typer.Option(help="The folder that records are read from.")] = Path(
+        "results"
+    ),
     out: Annotated[
         Path | None,
         typer.Option(help="Where to write .md, .tex and .csv files; for `all`, index.html too."),

@@ -16,27 +16,45 @@ if TYPE_CHECKING:
 
 
 def run(
-    name: Annotated[str, typer.Argument(metavar="RECIPE", help="table4, ..., or a .toml file.")],
+    name: Annotated[
+        str,
+        typer.Argument(metavar="RECIPE", help="An experiment, such as table4, or a .toml file."),
+    ],
     settings: Annotated[
         list[str] | None,
-        typer.Argument(metavar="[KEY=VALUE]...", help="Other values, such as epochs=5."),
+        typer.Argument(
+            metavar="[KEY=VALUE]...",
+            help="Settings in the place of the recipe's, such as epochs=5.",
+        ),
     ] = None,
     workers: Annotated[
         int | None,
-        typer.Option(min=1, help="Jobs at once, a core each. Default: 1; on Ray, every core."),
+        typer.Option(
+            min=1, help="How many jobs run at once, on a core each. Default: 1; on Ray, every core."
+        ),
     ] = None,
     engine: Engine = "local",
     address: Address = None,
-    out: Annotated[Path, typer.Option(help="The folder of records.")] = Path("results"),
+    out: Annotated[Path, typer.Option(help="The folder that records are written to.")] = Path(
+        "results"
+    ),
     subset: Annotated[
         list[str] | None,
-        typer.Option(metavar="AXIS=A,B", help="Only these cells, such as dataset=MUTAG,DD."),
+        typer.Option(
+            metavar="AXIS=A,B", help="Run only a part of the table, such as dataset=MUTAG,DD."
+        ),
     ] = None,
     again: Annotated[
         bool,
-        typer.Option("--again", help="Do again what other code than today's has recorded."),
+        typer.Option(
+            "--again",
+            help="Compute again the jobs whose records were made by an earlier version of the "
+            "code.",
+        ),
     ] = False,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only say what is to do.")] = False,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Say which jobs are left, and run none.")
+    ] = False,
     mirror: Mirror = None,
     cache: Cache = None,
     as_json: Json = False,

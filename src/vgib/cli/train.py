@@ -14,12 +14,14 @@ from vgib.cli.options import (
     Cache,
     Classes,
     Data,
+    Device,
     Encoder,
     Engine,
     Json,
     Mirror,
     Preset,
     Settings,
+    Structures,
     Target,
 )
 
@@ -29,25 +31,35 @@ def train(
     out: Annotated[Path, typer.Option(help="The folder to save the model in.")],
     target: Target = None,
     classes: Classes = False,
-    smiles_column: Annotated[
-        str | None, typer.Option(help="The column of structures; found when not given.")
-    ] = None,
+    smiles_column: Structures = None,
     encoder: Encoder = "gcn",
     bottleneck: Bottleneck = None,
     preset: Preset = "recommended",
     settings: Settings = None,
-    split: Annotated[str, typer.Option(help="random, scaffold or file-order: 85/5/10.")] = "random",
-    features: Annotated[str, typer.Option(help="Atom features: rich or element.")] = "rich",
+    split: Annotated[
+        str,
+        typer.Option(
+            help="How graphs are divided into 85 % training, 5 % validation and 10 % test: "
+            "random, scaffold or file-order."
+        ),
+    ] = "random",
+    features: Annotated[
+        str,
+        typer.Option(
+            help="What the network is told of each atom: rich (element, charge, hydrogens, "
+            "ring, ...) or element alone."
+        ),
+    ] = "rich",
     seed: Annotated[int, typer.Option(help="Seed of the split and of the training.")] = 0,
     checkpoint: Annotated[
         Path | None,
         typer.Option(help="A file to go on from after an interruption; on Ray, a folder."),
     ] = None,
-    device: Annotated[str, typer.Option(help="cpu, or cuda.")] = "cpu",
+    device: Device = "cpu",
     engine: Engine = "local",
     address: Address = None,
     workers: Annotated[
-        int, typer.Option(min=1, help="Of a Ray cluster: processes that share every batch.")
+        int, typer.Option(min=1, help="With --engine ray: how many processes share every batch.")
     ] = 1,
     mirror: Mirror = None,
     cache: Cache = None,

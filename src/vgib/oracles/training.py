@@ -32,7 +32,7 @@ from vgib.oracles.learned import (
     write_arrays,
 )
 from vgib.oracles.perceptron import Arrays, Floats, Perceptron, Rows
-from vgib.oracles.registry import LEARNED
+from vgib.oracles.registry import FOLDER, LEARNED
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -150,31 +150,20 @@ def _train_list(species: str, shelf: Tables, fit: Fit) -> Trained:
     scaffolds = shelf.scaffolds("ZINC250K")
     new = held[is_unseen(scaffolds[held], scaffolds[~is_held])]
     quality = _list_quality(p, v, spread, label, excess, held, new)
-    card = OracleCard(
-        name=f"{species}_list",
-        about=f"{SPECIES[species]} liver microsome clearance as in the published list",
-        unit="log10 mL/min/g",
-        headline="membership_auc",
-        method="two-part network on counted substructures: probability of membership in the list, "
-        "value of a member; combined as an expected value, left-censored at 2",
-        data={f"vgib/{species}": len(listed), "ZINC250K": len(everything)},
-        split=f"held out: the test parts of random_split(n, seed) of the list for seeds "
-        f"{', '.join(map(str, JUDGED_SEEDS))} ({int(label[held].sum())} molecules) and as large a "
-        f"share of the other ZINC250K molecules ({int((1 - label[held]).sum())}). Of the rest, "
-        "5 % calibrate and the others train; the shipped file is the one that is judged here. "
-        "'scaffold' counts only held-out molecules whose scaffold no other molecule has.",
-        quality=quality,
-        trivial="membership: the same probability for all; values: the mean of the members",
-        domain="molecules like those of ZINC250K (up to 38 heavy atoms, drug-like). It imitates a "
-        "closed predictor, not a measurement: it does not tell how fast a liver clears a molecule. "
-        f"Values below 2 were never observed; they extrapolate, down to {_floor(spread):.2f}.",
-        license="MIT (list); the terms of ZINC were not checked",
-        command=f"vgib oracles train {species}_list",
-        settings=asdict(fit) | {"spread": spread, "calibration": calibration.tolist()},
-        versions=_versions(),
-    )
+    data = {f"vgib/{species}": len(listed), "ZINC250K": len(everything)}
+    numbers = {"spread": spread, "calibration": calibration.tolist(), "lowest": _floor(spread)}
+    card = _card(f"{species}_list", data, quality, asdict(fit) | numbers)
     arrays = {"calibration": calibration, "spread": np.array(spread)}
     return Trained(network.arrays() | arrays, card)
+
+
+def _card(
+    name: str, data: dict[str, int], quality: dict[str, Quality], settings: dict[str, Any]
+) -> OracleCard:
+    """The shipped card, whose words say how the oracle is made, with the numbers of this one."""
+    used = {each: version(each) for each in ("vgib", "rdkit", "numpy", "torch")}
+    new = {"data": data, "quality": quality, "settings": settings, "versions": used}
+    return OracleCard.read(FOLDER / f"{name}.json").model_copy(update=new)
 
 
 def _rows_of(smiles: list[str], among: list[str], name: str) -> Rows:
@@ -186,22 +175,6 @@ def _rows_of(smiles: list[str], among: list[str], name: str) -> Rows:
             "it was read; the two files do not belong together"
         )
     return np.array([row[text] for text in smiles], dtype=np.int64)
-
-
-def calibration_members(
-    species: str, *, mirror: Path | None = None, cache: Path | None = None, seed: int = 0
-) -> Rows:
-    """The rows of a published list that its oracle was not trained on and no seed tests on.
-
-    The shipped oracle's two numbers of calibration are all that it has of them. A method that is
-    judged by the oracle is best chosen on these: of molecules that the oracle has learned it says
-    more than of those that it has not, among them all that are tested.
-    """
-    everything = load_table("ZINC250K", mirror=mirror, cache=cache)["smiles"].tolist()
-    listed = load_table(f"vgib/{species}", mirror=mirror, cache=cache)["smiles"].tolist()
-    member = _rows_of(listed, everything, f"vgib/{species}")
-    calibration = _divided(member, len(everything), seed)[1]
-    return np.flatnonzero(np.isin(member, calibration))
 
 
 def _divided(member: Rows, n: int, seed: int) -> tuple[npt.NDArray[np.bool_], Rows, Rows]:
@@ -237,7 +210,7 @@ def latent_spread(membership: Floats, excess: Floats) -> float:
 
 def _floor(spread: float) -> float:
     lowest = expected_clearance(np.array([RAREST]), np.array([THRESHOLD]), spread)
-    return float(lowest[0])
+    return round(float(lowest[0]), 2)
 
 
 def _list_quality(
@@ -297,30 +270,9 @@ def _train_measured(species: str, shelf: Tables) -> Trained:
         )
         quality[f"spearman_{split}"] = Quality.of(_spearman(predicted, y[test]), 0.0)
         arrays = regression.arrays()
-    clipped = int((y != raw).sum())
-    card = OracleCard(
-        name=f"{species}_measured",
-        about=f"{SPECIES[species]} liver microsome clearance, learned from measurements",
-        unit="log10 mL/min/g",
-        headline="r2_random",
-        method="ridge regression with the Tanimoto kernel on counted substructures; the ridge with "
-        "the smallest leave-one-out error",
-        data={name: len(table)},
-        split="PharmaBench's own random and scaffold labels (80 % train). The shipped file is "
-        "trained on the training part of the random label and judged on the rest ('random'); "
-        "'scaffold' judges a second fit by the other label. 'new' leaves out test molecules with a "
-        "stereoisomer in training.",
-        quality=quality,
-        trivial="the mean of the training molecules for all",
-        domain="molecules of medicinal chemistry near the measured ones: `nearest` gives the "
-        "similarity; far from all of them the value is the mean. The measurements come from many "
-        f"laboratories; {clipped} beyond {PLAUSIBLE[0]:g} and {PLAUSIBLE[1]:g} were clipped. "
-        "Not the quantity of the published lists.",
-        license="CC0 (PharmaBench, derived from ChEMBL)",
-        command=f"vgib oracles train {species}_measured",
-        settings={"ridge": float(arrays["ridge"]), "plausible": list(PLAUSIBLE)},
-        versions=_versions(),
-    )
+    settings = {"ridge": float(arrays["ridge"]), "plausible": list(PLAUSIBLE)}
+    settings["clipped"] = int((y != raw).sum())
+    card = _card(f"{species}_measured", {name: len(table)}, quality, settings)
     return Trained(arrays, card)
 
 
@@ -367,31 +319,9 @@ def _train_drd2(shelf: Tables, fit: Fit) -> Trained:
         "published_spearman": Quality.of(_spearman(p[unseen], label[unseen]), 0.0),
         "published_accuracy": Quality.of(_mean(agree), float(np.mean(label[unseen] >= 0.5))),
     }
-    card = OracleCard(
-        name="drd2",
-        about="probability of activity at the dopamine receptor D2",
-        unit="probability",
-        headline="roc_auc",
-        method="network on counted substructures, calibrated",
-        data={
-            "drd2/excape_test": len(labeled),
-            "drd2/excape_actives": len(actives),
-            "drd2/oracle_scores": len(scored),
-        },
-        split="ExCAPE molecules, active in either file or inactive, each once (stereoisomers are "
-        "one molecule): 76 % train, 4 % calibrate, 20 % are held out. 'scaffold' counts only "
-        "held-out molecules whose scaffold no training molecule has. Of the molecules with a "
-        "published score that are in neither file, half train with the score as a soft label, "
-        "and 'published' is the agreement on the other half.",
-        quality=quality,
-        trivial="the same probability for all; published_accuracy: always active",
-        domain="drug-like molecules; the inactives are mostly screening compounds, so that telling "
-        "close analogues of actives apart is harder than the numbers say",
-        license="MIT (repositories); the license of ExCAPE-DB was not checked",
-        command="vgib oracles train drd2",
-        settings=asdict(fit) | {"calibration": calibration.tolist()},
-        versions=_versions(),
-    )
+    data = dict(zip(sources, map(len, (labeled, actives, scored)), strict=True))
+    settings = asdict(fit) | {"calibration": calibration.tolist()}
+    card = _card("drd2", data, quality, settings)
     return Trained(network.arrays() | {"calibration": calibration}, card)
 
 
@@ -477,7 +407,3 @@ def _average_precision(probability: Floats, label: Floats) -> Estimate:
         return float((precision * hits).sum() / hits.sum())
 
     return bootstrap(area, len(label), resamples=100)
-
-
-def _versions() -> dict[str, str]:
-    return {name: version(name) for name in ("vgib", "rdkit", "numpy", "torch")}

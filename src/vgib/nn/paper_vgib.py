@@ -15,6 +15,8 @@ from vgib.nn.sparse import Segments
 
 Prior = Literal["graph", "population"]
 Rng = torch.Generator | None
+Known = Tensor | None
+Moments = tuple[Tensor, Tensor]
 UNIFORM_FLOOR = 1e-6  # keeps log u and log(1 - u) finite in float32
 
 
@@ -78,18 +80,18 @@ def noisy_sum(sums: NodeSums, mean: Tensor, std: Tensor) -> Tensor:
 
 
 @torch.no_grad()
-def graph_statistics(h: Tensor, graphs: Segments, std_floor: float) -> tuple[Tensor, Tensor]:
+def graph_statistics(h: Tensor, graphs: Segments, floor: float, total: Known = None) -> Moments:
     r"""The noise's moments: mean and spread of each graph's own nodes, ``[num_graphs, channels]``.
 
     .. math:: \mu_h = \tfrac1m \textstyle\sum_j h_j, \quad
               \sigma_h^2 = \tfrac1m \sum_j (h_j - \mu_h)^2
 
-    They are detached: a fact about the graph, not a way to lower the loss. ``std_floor`` is for
-    constant channels and graphs of one node.
+    They are detached: a fact about the graph, not a way to lower the loss. ``floor`` is the least
+    spread, for constant channels and single nodes; ``total`` the sum of ``h``, where it is known.
     """
-    mean = graphs.mean(h)
+    mean = graphs.mean(h) if total is None else graphs.divide(total)
     variance = graphs.mean(graphs.spread(mean).sub_(h).square_())
-    return mean, variance.clamp(min=std_floor**2).sqrt()
+    return mean, variance.clamp(min=floor**2).sqrt()
 
 
 def compression(sums: NodeSums, mean: Tensor, std: Tensor, pole_floor: float) -> Tensor:
@@ -164,7 +166,7 @@ class PaperVGIB(Bottleneck):
         h, graphs = encoded.h, encoded.graphs
         logits = self.gate(h)
         p = torch.sigmoid(logits)
-        mean, std = self.moments(h, graphs)
+        mean, std = self.moments(h, graphs, encoded.total)
         if not self.training:
             kept, gates, _, sizes = node_sums(h, p, graphs)
             return Perturbed(encoded.as_readout(kept + mean * (sizes - gates)), p)
@@ -175,18 +177,16 @@ class PaperVGIB(Bottleneck):
         if graph is None:
             perturbed.z = inject_noise(h, keep, *map(graphs.spread_or_broadcast, (mean, std)))
         if self.weights["compression"]:
-            price = compression(sums, mean, std, self.pole_floor)
-            perturbed.terms["compression"] = price.mean()
+            perturbed.terms["compression"] = compression(sums, mean, std, self.pole_floor).mean()
         return perturbed
 
-    def moments(self, h: Tensor, graphs: Segments) -> tuple[Tensor, Tensor]:
+    def moments(self, h: Tensor, graphs: Segments, total: Known = None) -> Moments:
         """Mean and spread of the prior, ``[num_graphs, channels]`` or ``[1, channels]``."""
         if self.prior == "graph":
-            return graph_statistics(h, graphs, self.std_floor)
+            return graph_statistics(h, graphs, self.std_floor, total)
         if self.training:
             self._watch(h.detach())
-        variance = self.population_variance.nan_to_num(posinf=1.0)
-        std = variance.clamp(min=self.std_floor**2).sqrt()
+        std = self.population_variance.nan_to_num(posinf=1.0).clamp(min=self.std_floor**2).sqrt()
         return self.population_mean.unsqueeze(0), std.unsqueeze(0)
 
     @torch.no_grad()

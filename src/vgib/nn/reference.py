@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from vgib.nn.bottleneck import Encoded, Perturbed, PredictFrom, bottlenecks, connectivity
-from vgib.nn.paper_vgib import PaperVGIB, graph_statistics, relax
+from vgib.nn.paper_vgib import Known, Moments, PaperVGIB, graph_statistics, relax
 from vgib.nn.sparse import Segments
 
 
@@ -95,8 +95,8 @@ class ReferenceVGIB(PaperVGIB):
             perturbed.terms["connectivity"] = connectivity(p, encoded.adj, graphs).mean()
         return perturbed
 
-    def moments(self, h: Tensor, graphs: Segments) -> tuple[Tensor, Tensor]:
+    def moments(self, h: Tensor, graphs: Segments, total: Known = None) -> Moments:
         """Mean and spread of each graph's nodes, the spread of a sample."""
-        mean, std = graph_statistics(h, graphs, self.std_floor)
+        mean, std = graph_statistics(h, graphs, self.std_floor, total)
         sizes = graphs.sizes.to(std)
         return mean, std * (sizes / (sizes - 1).clamp(min=1)).sqrt()

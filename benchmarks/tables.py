@@ -97,14 +97,15 @@ def epochs() -> str:
 
 
 def ray() -> str:
-    """Hours and costs of large runs, extrapolated from the measured rate of one core."""
+    """Times and costs of large runs, extrapolated from the measured rate of one core."""
     if not (RESULTS / "ray.json").is_file():
         return RAY_UNKNOWN
     rate = benchmark("ray.json")["runs"]["ray_1"]["rate"]
-    rows = ["| molecules | cores | hours | cost |", "| --- | --- | --- | --- |"]
+    rows = ["| molecules | cores | minutes | cost |", "| --- | --- | --- | --- |"]
     for count, cores in RAY_SIZES:
-        hours = count / (rate * cores * RAY_EFFICIENCY) / 3600
-        rows.append(f"| {count:,} | {cores} | {hours:,.1f} | {hours * cores * RAY_PRICE:,.0f} $ |")
+        minutes = count / (rate * cores * RAY_EFFICIENCY) / 60
+        cost = minutes / 60 * cores * RAY_PRICE
+        rows.append(f"| {count:,} | {cores} | {minutes:,.1f} | {cost:,.2f} $ |")
     return "\n".join(rows)
 
 

@@ -5,7 +5,7 @@ import sys
 from pathlib import Path
 
 from vgib.cli import console
-from vgib.cli.console import say
+from vgib.cli.console import counted, say
 
 
 def explain_by_function(
@@ -64,4 +64,4 @@ def explain_by_function(
     }
     if as_json:
         console.show_json(account)
-    say(f"{len(found)} molecules explained; see {out / 'effects.csv'}")
+    say(f"{counted(len(found), 'molecule')} explained; see {out / 'effects.csv'}")

@@ -2,13 +2,16 @@
 
 import sys
 from pathlib import Path
-from typing import Annotated, BinaryIO, Literal
+from typing import TYPE_CHECKING, Annotated, BinaryIO, Literal
 
 import typer
 
 from vgib.data.records import SUFFIXES
 from vgib.errors import InputError
 from vgib.select.policy import BY_HELP, RULE_HELP
+
+if TYPE_CHECKING:
+    from vgib.data import processes as parallel
 
 Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")]
 Mirror = Annotated[
@@ -101,3 +104,14 @@ def _is_there(path: Path) -> bool:
         return path.exists()
     except OSError:  # a long SMILES is too long for a file name
         return False
+
+
+def engine_of(name: Engine, workers: int | None, address: str | None) -> "parallel.Engine":
+    """Who does the work: processes of this machine, or the workers of a cluster."""
+    if name == "ray":
+        from vgib.stream.ray_engine import RayEngine
+
+        return RayEngine(address, workers=workers)
+    from vgib.data.processes import LocalProcesses
+
+    return LocalProcesses(workers or 1)

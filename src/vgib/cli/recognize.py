@@ -15,6 +15,7 @@ from vgib.cli.options import (
     Json,
     RuleOption,
     Structures,
+    engine_of,
     molecule_source,
 )
 from vgib.cli.recognize_cluster import (
@@ -28,7 +29,6 @@ from vgib.cli.recognize_panel import panels_on
 from vgib.select.policy import Selection
 
 if TYPE_CHECKING:
-    from vgib.data import processes as parallel
     from vgib.stream.engine import Tally
 
 
@@ -177,6 +177,7 @@ def recognize(
             )
         report_manifest(account, outs[0], as_json)
         return
+    alone = engine == "local" and workers in (None, 1)
     screen = Console()
     is_for_people = screen.is_terminal and not as_json
     printed = panels_on(screen, work.card) if is_for_people else standard_output(as_json)
@@ -187,7 +188,7 @@ def recognize(
             Writing(outs, None if outs else stream, pictures, picture_format, ledger, measured),
             reading,
             resume=resume,
-            engine=_engine(engine, workers, address),
+            engine=None if alone else engine_of(engine, workers, address),
             on_chunk=on_chunk,
         )
     _report(tally)
@@ -205,15 +206,3 @@ def _report(tally: "Tally") -> None:
         say(f"... and {more} more lines that cannot be used")
     for item in tally.first_notes:
         say(f"line {item['line']}: {item['note']}")
-
-
-def _engine(name: Engine, workers: int | None, address: str | None) -> "parallel.Engine | None":
-    if name == "ray":
-        from vgib.stream.ray_engine import RayEngine
-
-        return RayEngine(address, workers=workers)
-    if workers is None or workers == 1:
-        return None
-    from vgib.data.processes import LocalProcesses
-
-    return LocalProcesses(workers)

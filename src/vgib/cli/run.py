@@ -2,17 +2,14 @@
 
 from contextlib import closing
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 from rich.console import Console
 
 from vgib.cli import console
 from vgib.cli.console import say
-from vgib.cli.options import Address, Cache, Engine, Json, Mirror
-
-if TYPE_CHECKING:
-    from vgib.data import processes as parallel
+from vgib.cli.options import Address, Cache, Engine, Json, Mirror, engine_of
 
 
 def run(
@@ -81,7 +78,7 @@ def run(
             made,
             jobs,
             records,
-            _engine(engine, workers, address),
+            engine_of(engine, workers, address),
             # Workers may run in another folder.
             mirror=mirror and mirror.resolve(),
             cache=cache and cache.resolve(),
@@ -97,13 +94,3 @@ def run(
         Console().print(board.table())
     if board.failed:
         raise typer.Exit(1)
-
-
-def _engine(name: Engine, workers: int | None, address: str | None) -> "parallel.Engine":
-    if name == "ray":
-        from vgib.stream.ray_engine import RayEngine
-
-        return RayEngine(address, workers=workers)
-    from vgib.data.processes import LocalProcesses
-
-    return LocalProcesses(workers or 1)

@@ -7,7 +7,7 @@ import typer
 from rich.console import Console
 
 from vgib.cli import console
-from vgib.cli.console import say
+from vgib.cli.console import counted, say
 from vgib.cli.options import (
     Address,
     Bottleneck,
@@ -103,12 +103,12 @@ def train(
             **_how(engine, address, workers, checkpoint, out),
         )
     found = model.evaluate(loaded[parts.test])
-    model.save(out, summary=f"{bottleneck} on {source}", metrics=found)
+    model.save(out, summary=f"{model.bottleneck} on {source}", metrics=found)
     if as_json:
         console.show_json({"model": str(out), "metrics": found})
         return
     Console().print(console.estimates_table(found))
-    say(f"{len(parts.test)} held-out graphs; the model is in {out}")
+    say(f"{counted(len(parts.test), 'held-out graph')}; the model is in {out}")
 
 
 def _how(

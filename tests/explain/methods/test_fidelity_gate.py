@@ -8,7 +8,6 @@ from torch import Tensor, nn
 from torch_geometric.nn import GCNConv, global_add_pool
 
 from vgib.data.packed import PackedGraphs
-from vgib.errors import InputError
 from vgib.explain.amortized import keep_nodes
 from vgib.explain.explainer import Case
 from vgib.explain.frozen import Frozen
@@ -16,15 +15,11 @@ from vgib.explain.methods.fidelity_gate import (
     LEVELS,
     AwareGate,
     FidelityGate,
-    balanced,
     gate_features,
-    logit_kl,
     pulls,
-    single_effects,
     soft_top_share,
     top_share,
 )
-from vgib.nn.gsat import bernoulli_kl
 from vgib.nn.sparse import Segments
 
 ModelOf = Callable[[str], nn.Module]
@@ -157,85 +152,6 @@ def test_removal_can_be_left_to_messages(model_of: ModelOf, graphs: PackedGraphs
     assert (
         FidelityGate(steps=1, exact=False).fit(model_of("ours-gcn"), graphs).removal == "messages"
     )
-
-
-def test_rare_classes_weigh_as_much_as_common_ones() -> None:
-    goals = torch.tensor([0] * 9 + [2])
-    weight = balanced(goals, 3)
-    assert weight[goals].sum() == pytest.approx(len(goals))
-    assert float(weight[0] * 9) == pytest.approx(float(weight[2]))
-
-
-def test_a_balanced_loss_is_the_mean_over_classes_of_their_means(
-    model_of: ModelOf, graphs: PackedGraphs
-) -> None:
-    model = model_of("ours-gcn")
-    # Hard gates without noise or jitter: the same loss whatever else is in the batch.
-    fixed = {"noise": False, "jitter": 0.0, "shares": (0.5, 0.5), "temperatures": (1e-4, 1e-4)}
-    explainer = FidelityGate(steps=1, lr=1e-9, balance=True, **fixed).fit(model, graphs)
-    case = Case.of(Frozen(model), graphs.batch())
-    case.goal = torch.tensor([0] * (len(graphs) - 1) + [1])
-    explainer.class_weight_ = balanced(case.goal, 3)
-    alone = []
-    for index in (torch.arange(len(graphs) - 1), torch.tensor([len(graphs) - 1])):
-        part = Case.of(Frozen(model), graphs.batch(index), case.goal[index])
-        explainer.class_weight_ = None
-        logits, _ = explainer.logits(part)
-        explainer.beta = 0.0
-        alone.append(float(explainer.loss_of(part, logits, 0.0)))
-    explainer.class_weight_ = balanced(case.goal, 3)
-    logits, _ = explainer.logits(case)
-    found = float(explainer.loss_of(case, logits, 0.0))
-    assert found == pytest.approx(sum(alone) / 2, rel=1e-4)
-
-
-def test_single_effects_are_those_of_the_graph_without_the_node(marked: PackedGraphs) -> None:
-    case = Case.of(Frozen(MarkedByLayer()), marked.batch())
-    found = single_effects(case).view(60, 6)
-    torch.testing.assert_close(found.mean(1), torch.zeros(60), atol=1e-5, rtol=0)
-    # The mark counts once in the layer and once in each neighbor's message.
-    assert marked.node_truth is not None
-    assert torch.equal(found.argmax(1), marked.node_truth.view(60, 6).int().argmax(1))
-
-
-def test_the_warm_up_alone_teaches_single_effects(marked: PackedGraphs) -> None:
-    model = MarkedByLayer()
-    case = Case.of(Frozen(model), marked.batch())
-    aim = single_effects(case)
-    misses = []
-    for warm in (1, 200):
-        explainer = FidelityGate(steps=1, lr=1e-12, anchored=True, warm=warm).fit(model, marked)
-        misses.append(float((explainer.logits(case)[0] - aim).square().mean()))
-    assert misses[1] < 0.1
-    assert misses[1] < misses[0] / 2
-
-
-def test_an_anchored_gate_stays_nearer_to_its_start_the_higher_the_price(
-    marked: PackedGraphs,
-) -> None:
-    model = MarkedByLayer()
-    case = Case.of(Frozen(model), marked.batch())
-    moved = []
-    for beta in (0.0, 100.0):
-        explainer = FidelityGate(steps=40, lr=1e-2, warm=50, anchored=True, beta=beta).fit(
-            model, marked
-        )
-        logits, prior = explainer.logits(case)
-        assert prior is not None
-        moved.append(float((logits - prior).square().mean()))
-    assert moved[1] < moved[0] / 2
-
-
-def test_an_anchor_needs_a_warm_up() -> None:
-    with pytest.raises(InputError, match="warm=0"):
-        FidelityGate(anchored=True, warm=0)
-
-
-def test_the_price_of_an_anchored_gate_is_a_divergence() -> None:
-    logits = torch.tensor([0.3, -2.0, 4.0])
-    prior = torch.full((3,), 0.25).logit()
-    torch.testing.assert_close(logit_kl(logits, prior), bernoulli_kl(logits.sigmoid(), 0.25))
-    torch.testing.assert_close(logit_kl(prior, prior), torch.zeros(3))
 
 
 def test_constant_features_do_not_disturb_the_gate() -> None:

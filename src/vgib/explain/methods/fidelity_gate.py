@@ -1,19 +1,13 @@
 """A gate that is trained on the fidelity by which explanations are judged here."""
 
-from collections.abc import Iterator
-from copy import deepcopy
 from typing import Any
 
 import torch
 from torch import Tensor, nn
 
-from vgib.data.packed import PackedGraphs
-from vgib.errors import InputError
 from vgib.explain.amortized import Amortized, Readout, exact_readout, keep_nodes
 from vgib.explain.explainer import Case, explainers
-from vgib.explain.frozen import Frozen
 from vgib.explain.lift import ranks
-from vgib.explain.methods.occlusion import single_drops
 from vgib.nn.gsat import bernoulli_kl
 from vgib.nn.paper_vgib import UNIFORM_FLOOR, inject_noise
 from vgib.nn.sparse import Segments
@@ -110,34 +104,8 @@ def in_own_units(values: Tensor, graphs: Segments) -> Tensor:
     return values / graphs.spread(size)
 
 
-def single_effects(case: Case) -> Tensor:
-    r"""What it does to the class margin f to take out each node alone, ``[num_nodes]``.
-
-    .. math:: d_j = \tfrac12 \bigl[f(G) - f(G \setminus j)\bigr]
-              + \tfrac12\, h_j^\top \frac{\partial f}{\partial h_j}
-
-    out of the graph, exactly, and out of the last layer's states h, to first order; each less its
-    mean over the graph and in units of its root mean square. The halves err differently: the first
-    leaves neighbors that no training graph had, the second sees no structure but what h tells.
-    """
-    graphs, state = case.batch.graphs, case.clean.states[-1]
-    gate = torch.ones(state.shape[0], requires_grad=True)
-    with torch.enable_grad():
-        run = case.frozen.run(case.batch, on_last=lambda h: h * gate.view(-1, *[1] * (h.dim() - 1)))
-        evidence = case.frozen.evidence(run.output, case.goal).sum()
-        (slope,) = torch.autograd.grad(evidence, gate)
-    both = case.frozen.importance(torch.stack([single_drops(case), slope], dim=1))
-    return in_own_units(both - graphs.spread(graphs.mean(both)), graphs).mean(1)
-
-
 PULL_FLOOR = 1e-6
 """Keeps the unit of pulls from vanishing where the prediction hangs on no node."""
-
-WARM_GRAPHS = 2048
-"""Graphs at most whose nodes are taken out one by one before training."""
-
-WARM_LR = 3e-3
-"""Learning rate at the start of the warm-up."""
 
 
 @explainers.register("fidelity-gate")
@@ -153,12 +121,6 @@ class FidelityGate(Amortized):
     the place of its features: at 0 and 1 the prediction of the induced subgraph, where the model
     allows it (``removal == "exact"``, tried out in ``fit``). Elsewhere messages are weighted and
     features replaced (``"messages"``).
-
-    An ``anchored`` gate first learns, by least squares, the :func:`single_effects` :math:`d_j` of
-    taking out each node alone, :math:`\min \sum_j (s_j - d_j)^2`. They are measured on graphs of
-    ``fit`` only; afterwards the gate reads them off the states. The r of the KL is then no longer
-    one rate but what the gate said after these steps, :math:`r_j = \sigma(s^0_j)`: the price is
-    that of saying more than single nodes do.
 
     Note:
         Trained on the quantity by which explanations are judged here, which the baselines are not.
@@ -178,10 +140,6 @@ class FidelityGate(Amortized):
             layer alone, as in the paper.
         temperatures: Of the gates, at the start and at the end.
         jitter: Randomness of the gates.
-        balance: Whether graphs weigh inversely to how often their predicted class occurs, so that
-            the gate learns as much from a rare one.
-        anchored: Whether the gate starts from the effects of single nodes, and is held near them.
-        warm: Steps on these effects before all else.
         hidden: Width of the gate.
         std_floor: Least spread of the noise.
         batch_size: See :class:`Amortized`.
@@ -201,9 +159,6 @@ class FidelityGate(Amortized):
         aware: bool = True,
         temperatures: tuple[float, float] = (0.3, 0.1),
         jitter: float = 0.3,
-        balance: bool = False,
-        anchored: bool = False,
-        warm: int = 150,
         hidden: int = 64,
         std_floor: float = 1e-2,
         batch_size: int = 128,
@@ -215,12 +170,7 @@ class FidelityGate(Amortized):
         self.shares, self.hidden, self.std_floor = shares, hidden, std_floor
         self.noise, self.temperatures, self.jitter = noise, temperatures, jitter
         self.exact, self.aware = exact, aware
-        if anchored and not warm:
-            raise InputError("anchored=True needs warm steps to anchor the gate to; got warm=0")
-        self.balance, self.warm, self.anchored = balance, warm, anchored
         self.readout_: Readout | None = None
-        self.class_weight_: Tensor | None = None
-        self.anchor_: nn.Module | None = None
 
     def build(self, case: Case) -> nn.Module:
         """The gate; and finds out how exactly nodes can be removed."""
@@ -240,66 +190,17 @@ class FidelityGate(Amortized):
         std, mean = torch.std_mean(case.clean.inputs, dim=0, correction=0)
         self.noise_ = mean, std.clamp(min=self.std_floor)
 
-    def prepare(self, frozen: Frozen, graphs: PackedGraphs, index: Tensor) -> None:
-        """Counts the classes and warms up, as far as asked."""
-        self.class_weight_, self.anchor_ = None, None
-        if not (self.balance or self.anchored):
-            return
-        some = index[torch.randperm(len(index))][:WARM_GRAPHS]
-        chunks = torch.split(some, self.batch_size)
-        cases = [Case.of(frozen, graphs.batch(chunk)) for chunk in chunks]
-        if self.balance and frozen.is_classifier:
-            classes = frozen.log_probabilities(cases[0].clean.output).shape[1]
-            goals = torch.cat([case.goal for case in cases])
-            self.class_weight_ = balanced(goals, classes)
-        if self.anchored:
-            self._warm_up(cases)
-
-    def _warm_up(self, cases: list[Case]) -> None:
-        lessons = []
-        for case in cases:
-            graphs = case.batch.graphs
-            weight = self._weight(case)[graphs.batch]
-            lessons.append((graphs, self.features(case), single_effects(case), weight))
-        gate = self.fitted
-        adam = torch.optim.Adam(gate.parameters(), lr=WARM_LR, fused=True)
-        falling = torch.optim.lr_scheduler.CosineAnnealingLR(adam, self.warm)
-        for place in _rounds(len(lessons), self.warm):
-            graphs, features, aim, weight = lessons[place]
-            miss = centered(gate(features), graphs) - aim
-            adam.zero_grad()
-            loss = (weight * miss.square()).mean()
-            loss.backward()  # type: ignore[no-untyped-call]
-            adam.step()
-            falling.step()
-        self.anchor_ = deepcopy(gate).requires_grad_(False)
-
-    def _weight(self, case: Case) -> Tensor:
-        """What each graph counts, ``[num_graphs]``."""
-        if self.class_weight_ is None:
-            return torch.ones(case.batch.num_graphs)
-        return self.class_weight_[case.goal]
-
-    def logits(self, case: Case) -> tuple[Tensor, Tensor | None]:
-        """Of each node, and of its prior where that is not one rate.
-
-        Relative to the mean of each graph: only the order within it counts.
-        """
-        gate, graphs = self.fitted, case.batch.graphs
-        features = self.features(case)
-        prior = None if self.anchor_ is None else centered(self.anchor_(features), graphs)
-        return centered(gate(features), graphs), prior
+    def logits(self, case: Case) -> Tensor:
+        """Of each node, relative to the mean of its graph: only the order within it counts."""
+        return centered(self.fitted(self.features(case)), case.batch.graphs)
 
     def loss(self, case: Case, step: int) -> Tensor:
         """Prediction from the kept, denial from the rest, and the price of the gates."""
-        logits, prior = self.logits(case)
-        return self.loss_of(case, logits, step / self.steps, prior)
+        return self.loss_of(case, self.logits(case), step / self.steps)
 
-    def loss_of(
-        self, case: Case, logits: Tensor, progress: float, prior: Tensor | None = None
-    ) -> Tensor:
+    def loss_of(self, case: Case, logits: Tensor, progress: float) -> Tensor:
         """The loss of logits wherever they come from; ``progress`` in [0, 1] hardens the gates."""
-        frozen, weight = case.frozen, self._weight(case)
+        frozen = case.frozen
         low, high = self.shares
         share = torch.empty(case.batch.num_graphs).uniform_(low, high)
         start, end = self.temperatures
@@ -310,15 +211,11 @@ class FidelityGate(Amortized):
             temperature=start * (end / start) ** progress,
             jitter=self.jitter,
         )
-        loss = (weight * frozen.losses(self._output(case, keep), case.goal)).mean()
+        loss = frozen.losses(self._output(case, keep), case.goal).mean()
         if self.complement:
             rest = frozen.opposition(self._output(case, 1 - keep), case.goal)
-            loss = loss + self.complement * (weight * rest).mean()
-        if prior is None:
-            price = bernoulli_kl(logits.sigmoid(), self.rate)
-        else:
-            price = logit_kl(logits, prior)
-        return loss + self.beta * (weight[case.batch.graphs.batch] * price).mean()
+            loss = loss + self.complement * rest.mean()
+        return loss + self.beta * bernoulli_kl(logits.sigmoid(), self.rate).mean()
 
     def _output(self, case: Case, keep: Tensor) -> Tensor:
         x = case.clean.inputs
@@ -329,36 +226,7 @@ class FidelityGate(Amortized):
 
     def explain(self, case: Case) -> Tensor:
         """The logits, squashed."""
-        return squashed(self.logits(case)[0])
-
-
-def _rounds(count: int, steps: int) -> Iterator[int]:
-    """So many numbers below ``count``, all of them in a new order in each round."""
-    while steps > 0:
-        yield from torch.randperm(count)[:steps].tolist()
-        steps -= count
-
-
-def balanced(goals: Tensor, classes: int) -> Tensor:
-    r"""What a graph of each class counts, :math:`1 / (C \, P(\hat y))`, ``[classes]``.
-
-    C counts the classes that occur, so that the mean over graphs is 1; one that does not occur
-    counts 1.
-
-    >>> balanced(torch.tensor([0, 0, 0, 1]), 3)
-    tensor([0.6667, 2.0000, 1.0000])
-    """
-    count = torch.bincount(goals, minlength=classes).float()
-    present = count > 0
-    return torch.where(present, len(goals) / (present.sum() * count.clamp(min=1)), 1.0)
-
-
-def logit_kl(logits: Tensor, prior: Tensor) -> Tensor:
-    r"""KL(Bernoulli(:math:`\sigma(s)`) || Bernoulli(:math:`\sigma(s^0)`)) for each node."""
-    gain = nn.functional.logsigmoid(logits) - nn.functional.logsigmoid(prior)
-    loss = nn.functional.logsigmoid(-logits) - nn.functional.logsigmoid(-prior)
-    keep = logits.sigmoid()
-    return keep * gain + (1 - keep) * loss
+        return squashed(self.logits(case))
 
 
 def centered(logits: Tensor, graphs: Segments) -> Tensor:

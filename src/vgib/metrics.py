@@ -145,7 +145,7 @@ def node_auc(scores: Array, truth: Array, ptr: Array, *, resamples: int = 100) -
 
 
 def precision_at_truth(scores: Array, truth: Array, ptr: Array) -> Estimate:
-    """Of the best-scored nodes, as many as the explanation has, the share that belongs to it."""
+    """The share of the best-scored nodes, as many as the explanation has, that belongs to it."""
     scores, truth, ptr = np.asarray(scores), np.asarray(truth, bool), np.asarray(ptr)
     graph = np.repeat(np.arange(len(ptr) - 1), np.diff(ptr))
     order = np.lexsort((-scores, graph))

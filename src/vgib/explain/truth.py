@@ -82,7 +82,7 @@ class Stability:
 def stability(
     runs: Sequence[Tensor], ptr: Tensor, *, keep_ratios: Sequence[float] = (0.5,), seed: int = 0
 ) -> list[Stability]:
-    """Of scores of the same nodes from two or more seeds, at each share."""
+    """How far scores of the same nodes from two or more seeds agree, at each share."""
     if len(runs) < 2:
         raise InputError(f"stability compares at least two runs; got {len(runs)}")
     generator = torch.Generator().manual_seed(seed)

@@ -144,7 +144,7 @@ class GSAT(Bottleneck):
         return bernoulli_kl(attention, self.rate).sum() / max(attention.numel(), 1)
 
     def logits(self, encoded: Encoded) -> Tensor:
-        """Of each directed edge or of each node, ``[num_edges]`` or ``[num_nodes]``."""
+        """The logit of each directed edge or of each node, ``[num_edges]`` or ``[num_nodes]``."""
         h, csr = encoded.h, encoded.adj.csr
         if self.gate is not None:
             earlier: Tensor = self.gate(h)

@@ -188,7 +188,7 @@ class Adjacency:
     def from_edge_index(
         cls, edge_index: Tensor, num_nodes: int, weight: Tensor | None = None
     ) -> "Adjacency":
-        """From PyG's ``[2, num_edges]`` (sender, receiver), in any order, self-loops dropped.
+        """The adjacency of PyG's ``[2, num_edges]``, sender and receiver in any order, no loops.
 
         The layers that want a self-loop add their own.
         """
@@ -278,7 +278,7 @@ class Segments:
 
     @classmethod
     def from_batch(cls, batch: Tensor, num_graphs: int | None = None) -> "Segments":
-        """From PyG's sorted ``batch`` vector."""
+        """The graphs of PyG's sorted ``batch`` vector."""
         if (batch.diff() < 0).any():
             raise InputError("the batch vector must be sorted: the nodes of a graph stand together")
         known = num_graphs if num_graphs is not None else int(batch.max()) + 1 if len(batch) else 0

@@ -74,7 +74,7 @@ class ListClearance(Learned):
         self.spread = float(arrays["spread"])
 
     def values(self, prints: Fingerprints) -> Floats:
-        """See :func:`expected_clearance`."""
+        """The expected clearance (:func:`expected_clearance`)."""
         return expected_clearance(*self.parts(prints), self.spread)
 
     def parts(self, prints: Fingerprints) -> tuple[Floats, Floats]:
@@ -96,7 +96,7 @@ class MeasuredClearance(Learned):
         self.regression = SimilarityRegression(**arrays)
 
     def values(self, prints: Fingerprints) -> Floats:
-        """See :class:`vgib.oracles.kernel.SimilarityRegression`."""
+        """The clearance that :class:`~vgib.oracles.kernel.SimilarityRegression` predicts."""
         return self.regression(prints)
 
     def nearest(self, smiles: Sequence[str]) -> Floats:

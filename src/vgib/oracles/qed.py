@@ -30,5 +30,5 @@ class Qed(Oracle):
         super().__init__(CARD)
 
     def judge(self, smiles: Sequence[str]) -> npt.NDArray[np.float64]:
-        """See :func:`vgib.chem.properties.qed`."""
+        """The QED of each molecule (:func:`vgib.chem.properties.qed`)."""
         return qed(smiles)

@@ -62,7 +62,7 @@ def section(title: str, *parts: str) -> str:
 
 
 def paragraph(text: str) -> str:
-    """Plain text."""
+    """A paragraph of plain text."""
     return f"<p>{escape(text)}</p>"
 
 

@@ -28,7 +28,7 @@ def random_nodes(graphs: Graphs, k: Sizes, rng: np.random.Generator) -> Mask:
 
 
 def random_atoms(graphs: Graphs, k: Sizes, rng: np.random.Generator) -> Mask:
-    """Of ``k`` random nodes of each graph the largest connected part, which has fewer nodes.
+    """The largest connected part of ``k`` random nodes of each graph; it has fewer nodes.
 
     What the paper's own rule gives for random scores. It matches the size of no choice, so that it
     is the control of none.

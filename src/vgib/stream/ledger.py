@@ -65,7 +65,7 @@ class LedgerEntry:
     names: tuple[str, ...]
 
     def to_json(self) -> dict[str, Any]:
-        """Plain values."""
+        """The entry as plain values, for JSON."""
         return asdict(self)
 
 

@@ -67,7 +67,7 @@ class Manifest:
 
     @property
     def rejected(self) -> int:
-        """Records without one."""
+        """The records that gave no result."""
         return sum(file.rejected for file in self.files)
 
     def check(self) -> None:

@@ -26,13 +26,13 @@ class TextTable:
     """What a page calls it by that shows this table; empty for one that no page shows."""
 
     def markdown(self) -> str:
-        """As GitHub shows it."""
+        """The table in Markdown, as GitHub shows it."""
         lines = [self.headers, ("---",) * len(self.headers), *self.rows]
         drawn = [f"| {' | '.join(cell.replace('|', '/') for cell in line)} |" for line in lines]
         return "\n".join([f"**{self.title}**", "", *drawn])
 
     def csv(self) -> str:
-        """With a header line; the title is left out."""
+        """The table as CSV with a header line; the title is left out."""
         file = io.StringIO()
         csv.writer(file, lineterminator="\n").writerows([self.headers, *self.rows])
         return file.getvalue()

@@ -36,7 +36,7 @@ def shown(made: Recipe, records: Records) -> dict[tuple[str, str], dict[str, lis
 
 
 def common(methods: dict[str, list[Shown]]) -> dict[str, dict[str, Shown]]:
-    """By SMILES, then by method; molecules that every method was shown."""
+    """The molecules that every method was shown, by SMILES and then by method."""
     by_smiles = [{one["smiles"]: one for one in seen} for seen in methods.values()]
     return {
         smiles: {name: seen[smiles] for name, seen in zip(methods, by_smiles, strict=True)}

@@ -386,7 +386,7 @@ def _explained(models: list[SubgraphRecognizer], test: PackedGraphs) -> dict[str
 
 
 def _shares(some: Any, of: Any, ptr: Any) -> Any:
-    """In each graph, how many nodes are in the first of those in the second."""
+    """The share of the second mask's nodes that the first one has, for each graph."""
     return np.add.reduceat(some, ptr[:-1]) / np.maximum(1, np.add.reduceat(of, ptr[:-1]))
 
 

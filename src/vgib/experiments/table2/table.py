@@ -35,12 +35,12 @@ class Course:
 
     @property
     def seconds(self) -> list[float]:
-        """Of the processor, for each training."""
+        """The processor's seconds of each training."""
         return [self.records[seed]["seconds"]["cpu"] for seed in sorted(self.records)]
 
     @property
     def mean(self) -> float:
-        """Their mean."""
+        """The mean of the seconds; NaN without a record."""
         return float(np.mean(self.seconds)) if self.records else nan
 
     @property
@@ -60,7 +60,7 @@ def courses(made: Recipe, records: Records) -> list[Course]:
 
 
 def draw(made: Recipe, records: Records) -> Drawn:
-    """Table 2."""
+    """The one table: seconds of training."""
     return Drawn.of_tables([time_table(courses(made, records), str(made.control))])
 
 

@@ -33,7 +33,7 @@ def property_set(
     mirror: str | Path | None = None,
     cache: str | Path | None = None,
 ) -> PackedGraphs:
-    """As many molecules of each class, those that have the property are class 1.
+    """Molecules of a property, as many of each class; class 1 has the property.
 
     qed: QED of at least 0.85 or less; hlm, rlm: in the published list or not, all from ZINC250K.
     drd2: the published actives against the molecules that the pairs of Jin et al. (ICLR 2019) start
@@ -93,7 +93,7 @@ def split_of(graphs: PackedGraphs, how: Literal["random", "scaffold"], seed: int
 
 
 def composition(graphs: PackedGraphs) -> npt.NDArray[np.int64]:
-    """Of each molecule: atoms of each element, hydrogens, charge and size, ``[graphs, 17]``."""
+    """What each molecule is made of: elements, hydrogens, charge and size, ``[graphs, 17]``."""
     names = [column.name for column in RICH.columns]
     graph = torch.repeat_interleave(graphs.sizes)
     element = graphs.x[:, names.index(ELEMENT.name)].long()
@@ -109,7 +109,7 @@ def composition(graphs: PackedGraphs) -> npt.NDArray[np.int64]:
 
 
 def composition_accuracy(graphs: PackedGraphs, split: Split, *, seed: int = 0) -> float:
-    """Of boosted trees that see only :func:`composition`: what needs no structure to be told."""
+    """The accuracy of boosted trees that see only :func:`composition`, and no structure."""
     from sklearn.ensemble import HistGradientBoostingClassifier
 
     assert graphs.y is not None

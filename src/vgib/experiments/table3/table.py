@@ -55,7 +55,7 @@ class FidelityCell:
 
     @property
     def results(self) -> list[dict[str, Any]]:
-        """In the order of the seeds."""
+        """What was measured, in the order of the seeds."""
         return [self.records[seed]["result"] for seed in sorted(self.records)]
 
     @property
@@ -64,11 +64,11 @@ class FidelityCell:
         return list(self.results[0]["keep_ratios"]) if self.records else []
 
     def mean(self, read: Callable[[dict[str, Any]], float]) -> float:
-        """Of a number of the results, over seeds; NaN without any."""
+        """The mean of a number of the results over seeds; NaN without a record."""
         return float(np.mean([read(result) for result in self.results])) if self.records else nan
 
     def fidelity(self, side: Side, place: int, judged: str | None = None) -> float:
-        """At one share; of the network itself, or as ``judged`` or ``capped``."""
+        """Fidelity at one share: of the network itself, of its ``judge`` or on ``capped`` parts."""
         return self.mean(lambda r: (r if judged is None else r[judged])[side][place])
 
     def published(self, side: Side) -> float | None:
@@ -79,7 +79,7 @@ class FidelityCell:
 
     @cached_property
     def right(self) -> dict[int, dict[str, Array]]:
-        """By seed and part, where the network is right: ``[shares, molecules]``."""
+        """Where the network is right, by seed and part: ``[shares, molecules]``."""
         return {
             seed: {
                 part: np.stack([_bits(row, record["result"]["molecules"]) for row in rows])

@@ -36,7 +36,7 @@ BATCH_SIZE = 256
 def run(
     job: ExplanationJob, *, mirror: str | Path | None = None, cache: str | Path | None = None
 ) -> Finished:
-    """Explains held-out molecules to one method's taste, and judges what it chose."""
+    """Explains held-out molecules by one method, and judges what it chose."""
     setting = _setting(job.property, job.per_class, job.split, job.seed, mirror, cache)
     return explain_molecules(job, setting, catalog.cache_folder(cache) / "explanation")
 
@@ -110,7 +110,7 @@ def training_of(job: ExplanationJob) -> Training:
 
 
 def chosen(graphs: PackedGraphs, index: Any, job: ExplanationJob) -> PackedGraphs:
-    """At most as many graphs of a part as are to be explained, in an order of the job's seed."""
+    """The graphs of a part that are explained, in an order of the job's seed."""
     order = np.random.default_rng(job.seed).permutation(index)
     return graphs[order[: job.explained]]
 
@@ -161,7 +161,7 @@ class Answers:
 
     @classmethod
     def of(cls, parts: PartOutputs, graphs: PackedGraphs) -> "Answers":
-        """From outputs, by the labels of the graphs."""
+        """The answers that outputs give, judged by the labels of the graphs."""
         assert graphs.y is not None
         outputs = (parts.whole, parts.alone, parts.without)
         whole, alone, without = (torch.eq(output.argmax(-1), graphs.y) for output in outputs)

@@ -30,11 +30,11 @@ class FidelityEach(FidelityGate):
         self.refine, self.refine_lr = refine, refine_lr
 
     def fit(self, model: nn.Module, graphs: Graphs) -> Self:
-        """Learns nothing."""
+        """Returns itself: there is nothing to learn before graphs are explained."""
         return self
 
     def explain(self, case: Case) -> Tensor:
-        """The logits that were found, squashed."""
+        """The logits that were found, as scores between 0 and 1."""
         self.look_at(case)
         start = pulls(case, self.readout_, self.noise_[0])[:, -len(LEVELS) :].mean(1)
         return squashed(self.refined(case, start))

@@ -191,7 +191,7 @@ class FidelityGate(Amortized):
         self.noise_ = mean, std.clamp(min=self.std_floor)
 
     def logits(self, case: Case) -> Tensor:
-        """Of each node, relative to the mean of its graph: only the order within it counts."""
+        """The logit of each node less the mean of its graph: only the order within it counts."""
         return centered(self.fitted(self.features(case)), case.batch.graphs)
 
     def loss(self, case: Case, step: int) -> Tensor:
@@ -225,18 +225,18 @@ class FidelityGate(Amortized):
         return keep_nodes(case, keep, readout=self.readout_, inputs=inputs)
 
     def explain(self, case: Case) -> Tensor:
-        """The logits, squashed."""
+        """The logits as scores between 0 and 1."""
         return squashed(self.logits(case))
 
 
 def centered(logits: Tensor, graphs: Segments) -> Tensor:
-    """Relative to the mean of each graph."""
+    """Logits less the mean of their graph."""
     raw = logits.unsqueeze(1)
     return (raw - graphs.spread(graphs.mean(raw))).squeeze(1)
 
 
 def squashed(logits: Tensor) -> Tensor:
-    """Between 0 and 1, so slowly that no two of them become equal."""
+    """Logits as scores between 0 and 1, so slowly that no two of them become equal."""
     return (1 + logits / (1 + logits.abs())) / 2
 
 

@@ -143,5 +143,5 @@ class _Mask:
         return size * amount.sum() + entropy * (self.share * h).sum()
 
     def result(self) -> Tensor:
-        """In [0, 1], 0 for what was not felt."""
+        """The mask in [0, 1]; 0 where the loss did not depend on it."""
         return self.logits.detach().sigmoid() * self.is_felt

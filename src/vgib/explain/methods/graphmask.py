@@ -94,7 +94,7 @@ class GraphMask(Amortized):
         return [h.flatten(1) for h in (case.clean.inputs, *case.clean.states[:-1])]
 
     def logits(self, case: Case) -> list[Tensor]:
-        """For each layer, one for each directed edge."""
+        """The logits of each layer, one for each directed edge."""
         pairs = zip(self.fitted.layers, self._ends(case), strict=True)
         return [gate(h, case.edge_index) for gate, h in pairs]
 

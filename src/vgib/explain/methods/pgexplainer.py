@@ -47,7 +47,7 @@ class PGExplainer(Amortized):
         self.temperatures, self.bias = temperatures, bias
 
     def build(self, case: Case) -> nn.Module:
-        """The edge scorer."""
+        """The network that scores edges."""
         channels = case.clean.states[-1].flatten(1).shape[1]
         return nn.Sequential(nn.Linear(2 * channels, 64), nn.ReLU(), nn.Linear(64, 1))
 

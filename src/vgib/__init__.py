@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from vgib.errors import VgibError
     from vgib.explain.function import explain_function
     from vgib.explain.many import explain_many, show
+    from vgib.explain.nodes import explain_nodes
     from vgib.model.answer import Answer, find_subgraphs
     from vgib.model.recognizer import SubgraphRecognizer
     from vgib.model.results import Subgraph
@@ -33,6 +34,7 @@ _HOMES = {
     "draw": "vgib.chem.draw",
     "explain_function": "vgib.explain.function",
     "explain_many": "vgib.explain.many",
+    "explain_nodes": "vgib.explain.nodes",
     "find_subgraphs": "vgib.model.answer",
     "fragment": "vgib.chem.fragment",
     "from_smiles": "vgib.data.molecules",
@@ -54,6 +56,7 @@ __all__ = [
     "draw",
     "explain_function",
     "explain_many",
+    "explain_nodes",
     "find_subgraphs",
     "fragment",
     "from_smiles",

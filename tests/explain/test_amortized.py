@@ -4,13 +4,14 @@ from collections.abc import Callable
 
 import pytest
 import torch
+from tests.explain.shapes import BatchNormed, planted
 from torch import Tensor, nn
-from torch_geometric.nn import GCNConv, global_mean_pool
+from torch_geometric.nn import GCNConv, GraphNorm, global_max_pool, global_mean_pool
 
 from vgib.data.packed import PackedGraphs
 from vgib.errors import InputError
 from vgib.explain.amortized import Amortized, exact_readout, keep_nodes
-from vgib.explain.explainer import Case
+from vgib.explain.explainer import Case, as_graphs
 from vgib.explain.frozen import Frozen, predictions
 
 ModelOf = Callable[[str], nn.Module]
@@ -78,7 +79,7 @@ def test_gradients_reach_the_gates(model_of: ModelOf, graphs: PackedGraphs) -> N
 
 
 class Normed(nn.Module):
-    """A model with a residual connection and a norm over each graph: no removal by weights."""
+    """A model with a residual connection and a norm of each node before the readout."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -92,8 +93,28 @@ class Normed(nn.Module):
         return out
 
 
+class AcrossNodes(Normed):
+    """The same with a norm over all nodes of a graph, which removed ones would change."""
+
+    def forward(self, x: Tensor, edge_index: Tensor, batch: Tensor) -> Tensor:
+        h = GraphNorm(6)(self.first(x, edge_index), batch)
+        return super().forward(x, edge_index, batch) + global_max_pool(h, batch)[:, :2]
+
+
 def test_models_that_weights_cannot_reach_are_known(graphs: PackedGraphs) -> None:
-    assert exact_readout(Case.of(Frozen(Normed()), graphs.batch())) is None
+    assert exact_readout(Case.of(Frozen(AcrossNodes()), graphs.batch())) is None
+
+
+def test_a_norm_between_the_last_layer_and_the_readout_leaves_removal_exact(
+    graphs: PackedGraphs,
+) -> None:
+    assert exact_readout(Case.of(Frozen(Normed()), graphs.batch())) == "late mean"
+    normed = BatchNormed().eval()
+    for norm in normed.norms:
+        norm.running_mean = torch.randn(32)
+        norm.bias.data.normal_()
+    some = as_graphs(planted(4))
+    assert exact_readout(Case.of(Frozen(normed), some.batch())) == "late sum"
 
 
 def test_graphs_without_nodes_teach_nothing(model_of: ModelOf, graphs: PackedGraphs) -> None:

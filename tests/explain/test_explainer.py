@@ -180,7 +180,7 @@ def test_unknown_names_and_options_are_refused() -> None:
         Explainer().explain(None)  # type: ignore[arg-type]
 
 
-def test_graphs_come_in_every_form(data: list[Data], caplog: pytest.LogCaptureFixture) -> None:
+def test_graphs_come_in_every_form(data: list[Data]) -> None:
     packed = PackedGraphs.from_data(data)
     assert as_graphs(packed) is packed
     for given in (data, iter(data), Batch.from_data_list(data), [Batch.from_data_list(data)]):
@@ -188,8 +188,8 @@ def test_graphs_come_in_every_form(data: list[Data], caplog: pytest.LogCaptureFi
         assert torch.equal(found.x, packed.x)
         assert torch.equal(found.col, packed.col)
     assert as_batch(data[0]).num_graphs == 1
-    assert not caplog.records
-    as_graphs(Data(x=torch.ones(2, 5), edge_index=torch.tensor([[0, 1], [0, 0]])))
-    assert "1 self-loops and duplicate edges" in caplog.text
+    # A model may see loops and edges that are listed twice, so they stay.
+    odd = Data(x=torch.ones(2, 5), edge_index=torch.tensor([[0, 1, 1], [0, 0, 0]]))
+    assert as_graphs(odd).num_edges == 3
     with pytest.raises(InputError, match="PyG Data objects; got int"):
         as_graphs([1])

@@ -133,14 +133,14 @@ class Odd(nn.Module):
     def forward(self, x: Tensor, edge_index: Tensor, batch: Tensor) -> object:
         h = self.conv(x, edge_index)
         pooled = global_add_pool(h, batch)
-        return {"nodes": h, "pair": (pooled, h), "number": h.sum()}[self.how]
+        return {"nodes": h, "text": ("no", 3), "number": h.sum(), "pair": (pooled, h)}[self.how]
 
 
 @pytest.mark.parametrize(
     ("how", "message"),
     [
         ("nodes", "one row for each node; expected one row for each graph"),
-        ("pair", "one float tensor; got tuple"),
+        ("text", r"gives tuple with \[0, 1\], but no None; pass pick= one of them"),
         ("number", r"gave \[\] for 7 graphs"),
     ],
 )
@@ -151,7 +151,16 @@ def test_output_that_is_no_row_for_each_graph_is_refused(
         Frozen(Odd(how)).run(graphs.batch())
 
 
-def test_what_is_no_graph_model_is_refused() -> None:
+def test_of_several_outputs_the_first_tensor_counts_unless_another_is_picked(
+    graphs: PackedGraphs,
+) -> None:
+    batch = graphs.batch()
+    assert Frozen(Odd("pair")).run(batch).output.shape == (7, 2)
+    with pytest.raises(InputError, match="one row for each node"):
+        Frozen(Odd("pair"), pick=1).run(batch)
+
+
+def test_what_is_no_graph_model_is_refused(graphs: PackedGraphs) -> None:
     with pytest.raises(InputError, match="must take"):
         Frozen(nn.Linear(2, 2))
     with pytest.raises(InputError, match=r"only a torch.nn.Module can be explained; got int"):
@@ -159,10 +168,12 @@ def test_what_is_no_graph_model_is_refused() -> None:
 
     class Plain(nn.Module):
         def forward(self, x: Tensor, edge_index: Tensor, batch: Tensor) -> Tensor:
-            return x
+            return global_add_pool(x, batch)
 
+    found = Frozen(Plain()).run(graphs.batch())
+    assert torch.equal(found.states[0], graphs.x)
     with pytest.raises(InputError, match="has no message-passing layer"):
-        Frozen(Plain())
+        Frozen(Plain()).run(graphs.batch(), on_last=lambda h: h)
 
     class Held(GCNConv):  # type: ignore[misc]
         def __deepcopy__(self, memo: object) -> None:

@@ -10,7 +10,7 @@ import torch
 from sklearn.metrics import roc_auc_score
 from torch import Tensor, nn
 from torch_geometric.data import Batch, Data
-from torch_geometric.explain import Explainer
+from torch_geometric.explain import Explainer, GNNExplainer
 from torch_geometric.explain.metric import fidelity, groundtruth_metrics, unfaithfulness
 
 from vgib.errors import InputError
@@ -117,14 +117,18 @@ def test_an_index_leaves_the_other_graphs_out(model_of: ModelOf, data: list[Data
 class Returning(nn.Module):
     """The same model, giving probabilities or their logarithm."""
 
-    def __init__(self, model: nn.Module, returns: str) -> None:
+    def __init__(self, model: nn.Module, returns: str, *, is_single: bool = False) -> None:
         super().__init__()
-        self.model, self.returns = model, returns
+        self.model, self.returns, self.is_single = model, returns, is_single
 
     def forward(self, x: Tensor, edge_index: Tensor, batch: Tensor) -> Tensor:
-        logs = self.model(x, edge_index, batch).log_softmax(1)
-        out: Tensor = logs if self.returns == "log_probs" else logs.exp()
-        return out
+        out: Tensor = self.model(x, edge_index, batch)
+        if self.returns == "raw":
+            return out
+        if self.is_single:
+            return out.sigmoid()
+        logs = out.log_softmax(1)
+        return logs if self.returns == "log_probs" else logs.exp()
 
 
 @pytest.mark.parametrize("returns", ["probs", "log_probs"])
@@ -155,20 +159,55 @@ def test_values_and_single_logits(mode: str, model_of: ModelOf, data: list[Data]
     assert torch.isfinite(found.node_mask).all()
 
 
-@pytest.mark.parametrize(
-    "changes",
-    [
-        {"model_config": MULTICLASS | {"task_level": "node"}},
-        {"node_mask_type": "attributes"},
-        {"node_mask_type": "common_attributes"},
-    ],
-)
 @pytest.mark.parametrize("name", ALGORITHMS)
-def test_what_is_not_supported_is_refused(
-    name: str, changes: dict[str, Any], model_of: ModelOf
+def test_models_of_edges_are_refused_with_the_reason(name: str, model_of: ModelOf) -> None:
+    config = MULTICLASS | {"task_level": "edge"}
+    with pytest.raises(ValueError, match=r"not support the given explanation settings.*of edges"):
+        explainer(model_of("gcn"), ALGORITHMS[name](), model_config=config)
+
+
+RETURNS = {
+    "multiclass_classification": ["raw", "probs", "log_probs"],
+    "binary_classification": ["raw", "probs"],
+    "regression": ["raw"],
+}
+
+
+@pytest.mark.parametrize("kind", ["model", "phenomenon"])
+@pytest.mark.parametrize(("mode", "returns"), [(m, r) for m, all in RETURNS.items() for r in all])
+def test_every_combination_of_masks_that_gnnexplainer_takes(
+    kind: str, mode: str, returns: str, model_of: ModelOf, data: list[Data]
 ) -> None:
-    with pytest.raises(ValueError, match="does not support the given explanation settings"):
-        explainer(model_of("gcn"), ALGORITHMS[name](), **changes)
+    """Two types, seven pairs of masks, six kinds of output: 84 in all."""
+    plain = model_of("gcn" if mode.startswith("multi") else "value")
+    model = Returning(plain, returns, is_single=mode.startswith("binary")).eval()
+    batch = Batch.from_data_list(data)
+    config = {"mode": mode, "task_level": "graph", "return_type": returns}
+    algorithm = VGIBExplainer(steps=2)
+    fitted = None
+    for node in (None, "object", "attributes", "common_attributes"):
+        for edge in (None, "object"):
+            if node is edge is None:
+                continue
+            settings = {"explanation_type": kind, "node_mask_type": node, "edge_mask_type": edge}
+            theirs = Explainer(model, GNNExplainer(epochs=1), model_config=config, **settings)
+            ours = Explainer(model, algorithm, model_config=config, **settings)
+            fitted = fitted or algorithm.fit(model, data)
+            target = {}
+            if kind == "phenomenon":
+                said = model(batch.x, batch.edge_index, batch.batch)
+                target = {"target": said if mode == "regression" else ours.get_target(said)}
+            found, expected = (
+                one(batch.x, batch.edge_index, batch=batch.batch, **target)
+                for one in (ours, theirs)
+            )
+            for name in ("node_mask", "edge_mask"):
+                assert (name in found) == (name in expected)
+                if name in found:
+                    assert found[name].shape == expected[name].shape
+                    assert 0 <= float(found[name].min()) <= float(found[name].max()) <= 1
+            assert torch.equal(found.target, expected.target)
+            assert found.validate(raise_on_error=True)
 
 
 def test_mistakes_are_named(model_of: ModelOf, data: list[Data]) -> None:
@@ -178,8 +217,8 @@ def test_mistakes_are_named(model_of: ModelOf, data: list[Data]) -> None:
     algorithm = ALGORITHMS["vgib"]().fit(model, data)
     explainer(model, algorithm)
     graph = data[0]
-    with pytest.raises(InputError, match="got edge_attr besides"):
-        algorithm(model, graph.x, graph.edge_index, target=torch.tensor([0]), edge_attr=None)
+    with pytest.raises(InputError, match="pos is neither of nodes nor of edges nor of graphs"):
+        algorithm(model, graph.x, graph.edge_index, target=torch.tensor([0]), pos=torch.ones(77))
     with pytest.raises(InputError, match="must be sorted"):
         algorithm(
             model,

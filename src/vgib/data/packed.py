@@ -4,7 +4,7 @@ import hashlib
 import json
 import logging
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from itertools import pairwise
 from pathlib import Path
@@ -30,6 +30,7 @@ FORMAT = "vgib-packed-graphs"
 FORMAT_VERSION = 1
 PER_NODE: tuple[str, ...] = ("x", "node_truth")
 PER_EDGE: tuple[str, ...] = ("edge_attr", "edge_truth")
+FURTHER: tuple[str, ...] = ("of_nodes", "of_edges", "of_graphs")
 
 
 @dataclass(eq=False)
@@ -41,11 +42,30 @@ class Batch:
     graphs: Segments
     y: Tensor | None
     index: Tensor
+    source: "PackedGraphs"
+    nodes: npt.NDArray[np.int64]
+    edges: npt.NDArray[np.int64]
 
     @property
     def num_graphs(self) -> int:
         """The number of graphs."""
         return self.graphs.num_graphs
+
+    @cached_property
+    def named(self) -> dict[str, Tensor]:
+        """What travels with the nodes, edges and graphs besides, by name."""
+        source = self.source
+        edge_attr = {} if source.edge_attr is None else {"edge_attr": source.edge_attr}
+        parts = (
+            (source.of_nodes, torch.from_numpy(self.nodes)),
+            (edge_attr | source.of_edges, torch.from_numpy(self.edges)),
+            (source.of_graphs, self.index),
+        )
+        return {
+            name: values[where].to(self.x.device)
+            for group, where in parts
+            for name, values in group.items()
+        }
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,6 +83,9 @@ class PackedGraphs:
         edge_truth: ``bool [edges]``, whether an edge does.
         edge_attr: ``[edges]`` or ``[edges, channels]``.
         cardinalities: How many codes each integer column has; ``None`` for float features.
+        of_nodes: Further tensors by name, one row for each node, such as positions.
+        of_edges: Further tensors by name, one row for each edge, such as weights.
+        of_graphs: Further tensors by name, one row for each graph.
     """
 
     x: Tensor
@@ -75,6 +98,9 @@ class PackedGraphs:
     edge_truth: Tensor | None = None
     edge_attr: Tensor | None = None
     cardinalities: tuple[int, ...] | None = None
+    of_nodes: dict[str, Tensor] = field(default_factory=dict)
+    of_edges: dict[str, Tensor] = field(default_factory=dict)
+    of_graphs: dict[str, Tensor] = field(default_factory=dict)
 
     @classmethod
     def from_edges(
@@ -85,20 +111,26 @@ class PackedGraphs:
         *,
         edge_attr: Tensor | None = None,
         edge_truth: Tensor | None = None,
+        of_edges: dict[str, Tensor] | None = None,
+        every_edge: bool = False,
         **rest: Any,
     ) -> "PackedGraphs":
         """From edges ``[2, edges]`` (sender, receiver) over all nodes, in any order.
 
-        Of duplicate edges the first stays; self-loops go, since the layers add their own.
+        Of duplicate edges the first stays; self-loops go, since the layers add their own: unless
+        ``every_edge`` is wanted, for a model that may see a difference.
         """
         num_nodes = x.shape[0]
         sender, receiver = edge_index[0].long(), edge_index[1].long()
         key = receiver * num_nodes + sender
-        proper = (sender != receiver).nonzero().squeeze(1)
-        key, order = torch.sort(key[proper], stable=True)
-        first = torch.ones_like(key, dtype=torch.bool)
-        first[1:] = key[1:] != key[:-1]
-        kept = proper[order][first]
+        if every_edge:
+            kept = torch.sort(key, stable=True).indices
+        else:
+            proper = (sender != receiver).nonzero().squeeze(1)
+            key, order = torch.sort(key[proper], stable=True)
+            first = torch.ones_like(key, dtype=torch.bool)
+            first[1:] = key[1:] != key[:-1]
+            kept = proper[order][first]
         sender, receiver = sender[kept], receiver[kept]
         graph = torch.searchsorted(node_ptr, sender, right=True) - 1
         if not torch.equal(graph, torch.searchsorted(node_ptr, receiver, right=True) - 1):
@@ -112,34 +144,38 @@ class PackedGraphs:
             col=(sender - node_ptr[graph]).int(),
             edge_attr=None if edge_attr is None else edge_attr[kept],
             edge_truth=None if edge_truth is None else edge_truth[kept],
+            of_edges={name: values[kept] for name, values in (of_edges or {}).items()},
             **rest,
         )
 
     @classmethod
-    def from_data(cls, graphs: Iterable["Data"]) -> "PackedGraphs":
+    def from_data(cls, graphs: Iterable["Data"], *, as_is: bool = False) -> "PackedGraphs":
         """From PyG ``Data`` objects: any iterable, list or dataset of them.
 
         Integer ``x`` is read as codes, float ``x`` as it is. ``y``, ``edge_attr``, ``node_truth``,
         ``edge_truth`` and a textual ``id`` come along when every graph has them.
+
+        Args:
+            graphs: The graphs.
+            as_is: Whether every edge stays, and every further tensor of nodes, edges and graphs
+                comes along, for a model that may read them; labels do not.
         """
         items = list(graphs)
         if not items:
             raise InputError("no graphs were given; expected at least one PyG Data object")
         for number, item in enumerate(items):
-            if item.x is None:
-                raise InputError(
-                    f"graph {number} has no node features; set data.x, for instance with "
-                    "torch_geometric.transforms.OneHotDegree"
-                )
+            _check_data(number, item)
         widths = sorted({1 if item.x.dim() == 1 else item.x.shape[1] for item in items})
         if len(widths) > 1:
             raise InputError(f"graphs differ in the number of node features: {widths}")
-        x = torch.cat([_column(item.x) for item in items])
-        if x.is_floating_point():
+        x = torch.cat([item.x if as_is else _column(item.x) for item in items])
+        if as_is:
+            pass  # a model of a user's is handed what its graphs hold
+        elif x.is_floating_point():
             x = x.float()
         elif len(x) and int(x.min()) < 0:
             raise InputError("integer node features are codes from 0; got a negative one")
-        is_code = not x.is_floating_point()
+        is_code = x.dim() == 2 and not x.is_floating_point()
         node_ptr = _pointers(torch.tensor([item.num_nodes for item in items]))
         empty = torch.zeros(2, 0, dtype=torch.int64)
         edges = [item.edge_index if item.edge_index is not None else empty for item in items]
@@ -159,12 +195,14 @@ class PackedGraphs:
             return None if any(v is None for v in values) else torch.cat(values)  # type: ignore[arg-type]
 
         labels = [item.y for item in items]
-        has_y = all(label is not None for label in labels)
+        has_y = not as_is and all(label is not None for label in labels)
         names = [getattr(item, "id", None) for item in items]
         return cls.from_edges(
             x,
             joined + offset,
             node_ptr,
+            every_edge=as_is,
+            **(_further(items) if as_is else {}),
             edge_attr=gathered("edge_attr"),
             edge_truth=gathered("edge_truth"),
             node_truth=gathered("node_truth"),
@@ -236,21 +274,29 @@ class PackedGraphs:
         node_ptr, nodes = _select_ranges(self.node_ptr, wanted)
         _, edges = _select_ranges(self.edge_ptr, wanted)
 
-        changes: dict[str, Any] = {name: self._pick(name, nodes) for name in PER_NODE}
-        changes |= {name: self._pick(name, edges) for name in ("col", *PER_EDGE)}
         return replace(
             self,
             node_ptr=node_ptr,
             indptr=_pointers(self.indptr.diff()[nodes]),
-            y=self._pick("y", wanted),
-            ids=None if self.ids is None else tuple(self.ids[i] for i in wanted.tolist()),
-            **changes,
+            col=self.col[edges],
+            **self._taken(nodes, edges, wanted),
         )
 
-    def _pick(self, name: str, where: Tensor) -> Tensor | None:
-        """Part of an attribute that may be absent."""
-        values: Tensor | None = getattr(self, name)
-        return None if values is None else values[where]
+    def _taken(self, nodes: Tensor, edges: Tensor, graphs: Tensor | None) -> dict[str, Any]:
+        """What belongs to these nodes, edges and graphs (all of the last, when ``None``)."""
+
+        def pick(name: str, where: Tensor) -> Any:
+            values = getattr(self, name)
+            if isinstance(values, dict):
+                return {key: value[where] for key, value in values.items()}
+            return None if values is None else values[where]
+
+        found = {name: pick(name, nodes) for name in (*PER_NODE, "of_nodes")}
+        found |= {name: pick(name, edges) for name in (*PER_EDGE, "of_edges")}
+        if graphs is not None:
+            found |= {name: pick(name, graphs) for name in ("y", "of_graphs")}
+            found["ids"] = None if self.ids is None else tuple(self.ids[i] for i in graphs.tolist())
+        return found
 
     def _resolve(self, index: Any) -> Tensor:
         """Slice, mask, list or array of graph numbers to an ``int64`` tensor."""
@@ -279,11 +325,12 @@ class PackedGraphs:
         degree = torch.zeros(self.num_nodes, dtype=torch.int64)
         degree.index_add_(0, receiver[kept], torch.ones_like(receiver[kept]))
         col = number[sender[kept]] - number[first[receiver[kept]]]
-
-        changes: dict[str, Any] = {name: self._pick(name, mask) for name in PER_NODE}
-        changes |= {name: self._pick(name, kept) for name in PER_EDGE}
         return replace(
-            self, node_ptr=node_ptr, indptr=_pointers(degree[mask]), col=col.int(), **changes
+            self,
+            node_ptr=node_ptr,
+            indptr=_pointers(degree[mask]),
+            col=col.int(),
+            **self._taken(mask, kept, None),
         )
 
     def part_nodes(self, owner: Tensor, mask: Tensor) -> Tensor:
@@ -314,17 +361,12 @@ class PackedGraphs:
         indptr = np.zeros(len(nodes) + 1, dtype=np.int64)
         np.cumsum(np.bincount(row, minlength=len(nodes)), out=indptr[1:])
         col = number.take(sender) - number.take(first.take(row))
-        of_nodes, of_edges = torch.from_numpy(nodes), torch.from_numpy(edges)
-        changes: dict[str, Any] = {name: self._pick(name, of_nodes) for name in PER_NODE}
-        changes |= {name: self._pick(name, of_edges) for name in PER_EDGE}
         return replace(
             self,
             node_ptr=torch.from_numpy(node_ptr.astype(np.int64)),
             indptr=torch.from_numpy(indptr),
             col=torch.from_numpy(col),
-            y=self._pick("y", owner),
-            ids=None if self.ids is None else tuple(self.ids[i] for i in owner.tolist()),
-            **changes,
+            **self._taken(torch.from_numpy(nodes), torch.from_numpy(edges), owner),
         )
 
     def fingerprint(self) -> str:
@@ -355,9 +397,13 @@ class PackedGraphs:
         )
         if self.y is not None:
             data.y = self.y[number : number + 1]
-        for names, where in ((PER_NODE[1:], nodes), (PER_EDGE, edges)):
-            for name in names:
-                if (values := getattr(self, name)) is not None:
+        for names, further, where in (
+            (PER_NODE[1:], self.of_nodes, nodes),
+            (PER_EDGE, self.of_edges, edges),
+            ((), self.of_graphs, slice(number, number + 1)),
+        ):
+            for name, values in further.items() | {(name, getattr(self, name)) for name in names}:
+                if values is not None:
                     data[name] = values[where]
         if self.ids is not None:
             data.id = self.ids[number]
@@ -391,6 +437,7 @@ class PackedGraphs:
             edge_truth=joined("edge_truth"),
             edge_attr=joined("edge_attr"),
             cardinalities=parts[0].cardinalities,
+            **{name: _common([getattr(part, name) for part in parts]) for name in FURTHER},
         )
 
     def batch(self, index: Tensor | None = None, *, device: torch.device | str = "cpu") -> Batch:
@@ -426,6 +473,9 @@ class PackedGraphs:
             ),
             y=None if self.y is None else self.y[wanted].to(device),
             index=wanted,
+            source=self,
+            nodes=nodes,
+            edges=edges,
         )
 
     @cached_property
@@ -473,6 +523,8 @@ class PackedGraphs:
             for f in fields(self)
             if isinstance(value := getattr(self, f.name), Tensor)
         }
+        for group in FURTHER:
+            tensors |= {f"{group}.{k}": v.contiguous() for k, v in getattr(self, group).items()}
         if self.ids is not None:
             encoded = [name.encode() for name in self.ids]
             text = bytearray(b"".join(encoded) or b" ")
@@ -508,7 +560,13 @@ class PackedGraphs:
             ends = tensors.pop("ids.ptr").tolist()
             ids = tuple(text[a:b].decode() for a, b in pairwise(ends))
         codes = about["cardinalities"]
-        return cls(**tensors, ids=ids, cardinalities=None if codes is None else tuple(codes))
+        further: dict[str, Any] = {group: {} for group in FURTHER}
+        for name in [name for name in tensors if "." in name]:
+            group, key = name.split(".", 1)
+            further[group][key] = tensors.pop(name)
+        return cls(
+            **tensors, ids=ids, cardinalities=None if codes is None else tuple(codes), **further
+        )
 
     @classmethod
     def load_or_make(cls, path: Path, make: Callable[[], Self], otherwise: str) -> Self:
@@ -566,6 +624,59 @@ def _select_ranges(ptr: Tensor, wanted: Tensor) -> tuple[Tensor, Tensor]:
     total = int(new[-1])
     shift = (start - new[:-1]).repeat_interleave(new.diff(), output_size=total)
     return new, torch.arange(total) + shift
+
+
+def _check_data(number: int, item: "Data") -> None:
+    """Refuses a PyG graph that no model could read."""
+    if item.x is None:
+        raise InputError(
+            f"graph {number} has no node features; set data.x, for instance with "
+            "torch_geometric.transforms.OneHotDegree"
+        )
+    edges = item.edge_index
+    if edges is not None and (edges.is_floating_point() or edges.dim() != 2 or edges.shape[0] != 2):
+        raise InputError(
+            f"graph {number} has an edge_index of type {_describe(edges)}; expected whole numbers "
+            "of shape [2, edges], senders and receivers"
+        )
+    for name in ("x", "edge_attr", "edge_weight", "pos"):
+        values = item.get(name)
+        if (
+            isinstance(values, Tensor)
+            and values.is_floating_point()
+            and not values.isfinite().all()
+        ):
+            raise InputError(f"graph {number} has NaN or infinite values in its {name}")
+
+
+def _further(items: list["Data"]) -> dict[str, dict[str, Tensor]]:
+    """Tensors that every graph has, beyond the known ones, by what they have a row for."""
+    known = {"x", "edge_index", "edge_attr", "y", "batch", "ptr", *PER_NODE, *PER_EDGE}
+    found: dict[str, dict[str, Tensor]] = {group: {} for group in FURTHER}
+    for name in items[0].keys():  # noqa: SIM118  # a Data is no dict
+        values = [item.get(name) for item in items]
+        if name in known or not all(isinstance(v, Tensor) for v in values):
+            continue
+        rows = [v.shape[0] if v.dim() else None for v in values]
+        if len({(v.dtype, v.shape[1:]) for v in values}) > 1:
+            continue
+        sizes = {"of_nodes": "num_nodes", "of_edges": "num_edges"}
+        fits = [g for g, size in sizes.items() if rows == [getattr(i, size) for i in items]]
+        # Where nodes and edges are as many, the name decides, as in PyG.
+        if len(fits) == 2:
+            fits = ["of_edges" if "edge" in name else "of_nodes"]
+        if fits:
+            found[fits[0]][name] = torch.cat(values)
+        elif len({v.shape for v in values}) == 1 and "index" not in name:
+            whole = values[0].dim() > 0 and values[0].shape[0] == 1
+            found["of_graphs"][name] = torch.cat(values) if whole else torch.stack(values)
+    return found
+
+
+def _common(groups: list[dict[str, Tensor]]) -> dict[str, Tensor]:
+    """What all sets carry, one after the other."""
+    names = [name for name in groups[0] if all(name in group for group in groups)]
+    return {name: torch.cat([group[name] for group in groups]) for name in names}
 
 
 def _column(values: Tensor) -> Tensor:

@@ -6,16 +6,15 @@ head) stays its own; what is to be predicted is what it predicts itself.
 """
 
 from collections.abc import Iterator
-from inspect import signature
 from typing import Any, ClassVar
 
 import torch
 from torch import Tensor, nn
 
-from vgib.errors import unknown_name
+from vgib.errors import InputError, unknown_name
 from vgib.explain.amortized import Amortized
-from vgib.explain.explainer import Case, Explainer, explainers
-from vgib.explain.frozen import Frozen, Removal
+from vgib.explain.explainer import Case, explainers, known_options
+from vgib.explain.frozen import CENTER, Frozen, Removal
 from vgib.nn.bottleneck import (
     PLACES,
     Bottleneck,
@@ -38,9 +37,14 @@ INNER_LR = 1e-2
 def encoded_of(case: Case) -> Encoded:
     """A frozen network's own pass over some graphs, as a bottleneck sees it."""
     clean, frozen = case.clean, case.frozen
-    states = tuple(state.flatten(1) for state in clean.states)
-    batch = case.batch
-    encoded = Encoded(clean.inputs, states, batch.adj, batch.graphs, None, batch.x)
+    flat = [state.flatten(1) for state in clean.states]
+    # A bottleneck expects layers of one width; narrower ones get channels of zeros.
+    width = max(state.shape[1] for state in flat)
+    states = tuple(nn.functional.pad(state, (0, width - state.shape[1])) for state in flat)
+    batch, x = case.batch, clean.inputs.flatten(1)
+    if CENTER in batch.named:  # the one node that a node-level model is asked about
+        x = torch.cat([x, batch.named[CENTER].to(x).unsqueeze(1)], dim=1)
+    encoded = Encoded(x, states, batch.adj, batch.graphs, None, batch.x)
     encoded.output = in_units(frozen, clean.output)
     encoded.target = case.goal if frozen.is_classifier else case.goal / frozen.spread
     return encoded
@@ -69,10 +73,12 @@ class Adapted(Amortized):
     def __init__(self, **options: Any) -> None:
         kind = bottlenecks.get(self.bottleneck)
         own = [name for name in option_names(kind) if name not in PLACES]
-        known = [*own, *learning_options()]
+        known = [*own, *known_options(Amortized)]
         for name in options:
             if name not in known:
                 raise unknown_name(f"option of explainer {self.bottleneck}", name, known)
+        if options.get("beta", 0) < 0:
+            raise InputError(f"beta must be zero or positive; got {options['beta']}")
         super().__init__(**{name: value for name, value in options.items() if name not in own})
         self.options = self.defaults | {k: v for k, v in options.items() if k in own}
 
@@ -139,7 +145,8 @@ class Adapted(Amortized):
         """The frozen network's output when the perturbed nodes or messages are put into it."""
         if perturbed.z is not None:
             state, z = case.clean.states[-1], perturbed.z
-            return case.frozen.run(case.batch, on_last=lambda _: z.view_as(state)).output
+            z = z[:, : state[0].numel()]
+            return case.frozen.run(case.batch, on_last=lambda _: z.reshape(state.shape)).output
         weight = perturbed.edge_weight
         if weight is None:
             assert perturbed.attention is not None
@@ -153,12 +160,6 @@ class Adapted(Amortized):
         """The bottleneck's scores."""
         perturbed: Perturbed = self.fitted(encoded_of(case))
         return perturbed.scores
-
-
-def learning_options() -> list[str]:
-    """The options of every explainer that learns."""
-    both = [*signature(Amortized.__init__).parameters, *signature(Explainer.__init__).parameters]
-    return [name for name in dict.fromkeys(both) if name not in ("self", "rest")]
 
 
 @explainers.register("attention")

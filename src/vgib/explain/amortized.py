@@ -1,7 +1,7 @@
 """Explainers that learn once, on a set of graphs, and then score any number of them."""
 
 from collections.abc import Iterator
-from typing import Any, Literal, Self
+from typing import Any, Literal, Self, cast, get_args
 
 import torch
 from torch import Tensor, nn
@@ -12,7 +12,12 @@ from vgib.explain.explainer import Case, Explainer, Graphs, as_graphs
 from vgib.explain.frozen import Frozen, packed, predictions
 from vgib.train.loop import seeded
 
-Readout = Literal["sum", "mean"]
+Readout = Literal["sum", "mean", "late sum", "late mean"]
+"""How nodes become a graph, after the last message-passing layer or after the last module of nodes.
+
+A batch norm between the last layer and the readout makes something of nodes that are not there; so
+what counts is what the readout is handed.
+"""
 
 
 class Amortized(Explainer):
@@ -42,6 +47,9 @@ class Amortized(Explainer):
         **rest: Any,
     ) -> None:
         super().__init__(**rest)
+        for name, value in (("steps", steps), ("batch_size", batch_size), ("lr", lr)):
+            if value <= 0:
+                raise InputError(f"{name} must be positive; got {value}")
         self.steps, self.batch_size, self.lr, self.clip = steps, batch_size, lr, clip
         self.module_: nn.Module | None = None
         self.losses_: list[float] = []
@@ -142,16 +150,16 @@ def keep_nodes(
     if readout is None:
         return case.frozen.run(case.batch, inputs=inputs, edge_weight=ends).output
     weight = keep.unsqueeze(1)
-    if readout == "mean":
+    if readout in ("mean", "late mean"):
         graphs = case.batch.graphs
         share = graphs.sizes / graphs.sum(weight).clamp(min=1e-6)
         weight = weight * graphs.spread(share)
-    return case.frozen.run(
-        case.batch,
-        inputs=inputs,
-        edge_weight=ends,
-        on_last=lambda h: h * weight.view(-1, *[1] * (h.dim() - 1)),
-    ).output
+
+    def fade(h: Tensor) -> Tensor:
+        return h * weight.view(-1, *[1] * (h.dim() - 1))
+
+    where = {"on_nodes" if readout.startswith("late") else "on_last": fade}
+    return case.frozen.run(case.batch, inputs=inputs, edge_weight=ends, **where).output  # type: ignore[arg-type]
 
 
 @torch.no_grad()
@@ -161,6 +169,8 @@ def exact_readout(case: Case, *, tolerance: float = 1e-3) -> Readout | None:
     Tried out on this case with random gates, so that it holds for whatever the model is made of.
     """
     batch = case.batch
+    if not case.frozen.layers:
+        return None
     generator = torch.Generator().manual_seed(0)
     keep = torch.rand(batch.x.shape[0], generator=generator) < 0.5
     # A graph of which nothing is left has no prediction; its first node stays.
@@ -168,8 +178,8 @@ def exact_readout(case: Case, *, tolerance: float = 1e-3) -> Readout | None:
     keep[starts] = True
     wanted = predictions(case.frozen, packed(batch).induced(keep))
     scale = tolerance * (wanted.abs().mean() + wanted.std(unbiased=False))
-    for readout in ("sum", "mean"):
+    for readout in get_args(Readout):
         found = keep_nodes(case, keep.float(), readout=readout)
         if bool(((found - wanted).abs() <= scale + tolerance * wanted.abs()).all()):
-            return readout
+            return cast(Readout, readout)
     return None

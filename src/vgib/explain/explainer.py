@@ -1,22 +1,21 @@
 """The contract of every post-hoc method: a model and graphs in, one score for each node out."""
 
-import logging
 from collections.abc import Iterable
 from dataclasses import dataclass
+from inspect import signature
 from typing import Any, Self
 
 import torch
 from torch import Tensor, nn
 from torch_geometric.data import Batch as PygBatch
-from torch_geometric.data import Data
+from torch_geometric.data import Data, HeteroData
+from torch_geometric.data.data import BaseData
 
 from vgib.data.packed import Batch, PackedGraphs
-from vgib.errors import InputError
+from vgib.errors import InputError, unknown_name
 from vgib.explain.frozen import Frozen, ModelTask, Removal, Returns, Run
 from vgib.registry import Registry
 from vgib.train.loop import seeded
-
-log = logging.getLogger(__name__)
 
 Graphs = PackedGraphs | Iterable[Data]
 """What every function here takes for "graphs": ours, or PyG's in any iterable or loader."""
@@ -43,6 +42,12 @@ class Case:
         """The case of these graphs."""
         with torch.no_grad():
             clean = frozen.run(batch)
+            is_bad = ~clean.full.isfinite().all(1).cpu()
+            if is_bad.any():
+                raise InputError(
+                    f"the model gives NaN or infinite outputs for {int(is_bad.sum())} graphs, the "
+                    f"first of them graph {int(batch.index[is_bad][0])}; mend or remove them"
+                )
             return cls(frozen, batch, clean, frozen.goal(clean.output) if goal is None else goal)
 
     @property
@@ -58,17 +63,30 @@ class Explainer:
         seed: Of everything random; the same seed, the same scores.
         task: What the model predicts; see :class:`vgib.explain.frozen.Frozen`.
         returns: What the outputs of a classifier are: logits, probabilities or their logarithm.
+        target: The class, label or value to explain, by its number; what is predicted when
+            ``None``.
+        pick: Which part of a tuple or dict that the model gives is its output.
     """
 
     removal: Removal = "none"
     needs_fit: bool = False
 
     def __init__(
-        self, *, seed: int = 0, task: ModelTask | None = None, returns: Returns = "raw"
+        self,
+        *,
+        seed: int = 0,
+        task: ModelTask | None = None,
+        returns: Returns = "raw",
+        target: int | None = None,
+        pick: int | str | None = None,
+        **unknown: Any,
     ) -> None:
+        for name in unknown:
+            raise unknown_name(f"option of {type(self).__name__}", name, known_options(type(self)))
         self.seed = seed
         self.task: ModelTask | None = task
         self.returns: Returns = returns
+        self.target, self.pick = target, pick
 
     def fit(self, model: nn.Module, graphs: Graphs) -> Self:
         """Learns from graphs, where there is something to learn; here: nothing."""
@@ -78,7 +96,7 @@ class Explainer:
         """One number in [0, 1] for each node, higher is more important.
 
         Args:
-            model: Called as ``model(x, edge_index, batch)``; left as it is.
+            model: Called with whatever its ``forward`` names; left as it is.
             batch: Some graphs side by side: ours, or a PyG ``Batch`` or ``Data``.
             goal: The class of each graph to explain; the predicted one when ``None``.
         """
@@ -94,7 +112,20 @@ class Explainer:
 
     def freeze(self, model: nn.Module) -> Frozen:
         """The private copy that this method works on."""
-        return Frozen(model, task=self.task, returns=self.returns)
+        return Frozen(
+            model, task=self.task, returns=self.returns, target=self.target, pick=self.pick
+        )
+
+
+def known_options(kind: type[Explainer]) -> list[str]:
+    """The options of a method: its own, and those of the classes that it builds upon."""
+    names: dict[str, None] = {}
+    for each in kind.__mro__:
+        if "__init__" in vars(each) and each is not object:
+            for option in signature(each.__init__).parameters.values():  # type: ignore[misc]
+                if option.kind is option.KEYWORD_ONLY:
+                    names[option.name] = None
+    return list(names)
 
 
 explainers: Registry[Explainer] = Registry("explainer")
@@ -113,18 +144,22 @@ def as_graphs(graphs: Any) -> PackedGraphs:
     """A set from ours, or from PyG's ``Data`` in any iterable, dataset or loader."""
     if isinstance(graphs, PackedGraphs):
         return graphs
-    if isinstance(graphs, Data):
-        graphs = [graphs]
+    return PackedGraphs.from_data(as_data(graphs), as_is=True)
+
+
+def as_data(graphs: Any) -> list[Data]:
+    """PyG's ``Data``, one for each graph, out of any iterable, dataset or loader."""
     items: list[Data] = []
-    for item in graphs:
+    for item in [graphs] if isinstance(graphs, BaseData) else graphs:
+        if isinstance(item, HeteroData):
+            raise InputError(
+                "heterogeneous graphs (HeteroData) are not explained here; turn them into "
+                "homogeneous ones with data.to_homogeneous()"
+            )
         if not isinstance(item, Data):
             raise InputError(f"expected PyG Data objects; got {type(item).__name__}")
         items += item.to_data_list() if isinstance(item, PygBatch) else [item]
-    found = PackedGraphs.from_data(Data(x=item.x, edge_index=item.edge_index) for item in items)
-    given = sum(item.num_edges for item in items)
-    if found.num_edges != given:
-        log.warning("%d self-loops and duplicate edges were left out", given - found.num_edges)
-    return found
+    return items
 
 
 def as_batch(batch: Any) -> Batch:

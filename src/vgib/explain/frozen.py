@@ -1,17 +1,16 @@
 """A user's model as the explainers see it: a private, frozen copy that can be looked into.
 
-The copy is asked for nothing beyond ``model(x, edge_index, batch)``. Hooks on its message-passing
-layers hand out their states and let an explainer change the features that enter the first layer,
-the weight of every edge or message, and what the last layer gives. The user's own object is never
-touched: mode, parameters, gradients and masks are what they were.
+The copy is called with whatever its ``forward`` names (:mod:`vgib.explain.calling`). Hooks on its
+message-passing layers hand out their states and let an explainer change the features that enter the
+first layer, the weight of every edge or message, and what the last layer gives. The user's own
+object is never touched: mode, parameters, gradients and masks are what they were.
 """
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from copy import deepcopy
 from dataclasses import dataclass, field
-from inspect import signature
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import torch
 from torch import Tensor, nn
@@ -20,12 +19,13 @@ from torch_geometric.nn import GATConv, GATv2Conv, GCNConv, MeanAggregation, Mes
 from torch_geometric.utils import scatter
 
 from vgib.data.packed import Batch, PackedGraphs
-from vgib.errors import InputError
+from vgib.errors import InputError, unknown_name
+from vgib.explain.calling import Forward, unwrapped
 from vgib.nn.encoder import Encoder
 from vgib.nn.net import SubgraphNet
 from vgib.nn.pyg_layers import open_to_pyg
 
-ModelTask = Literal["classification", "binary", "regression"]
+ModelTask = Literal["classification", "binary", "multilabel", "regression"]
 Returns = Literal["raw", "probs", "log_probs"]
 Removal = Literal["exact", "messages", "representation", "none"]
 """How a method takes nodes away while it looks for an explanation.
@@ -36,6 +36,7 @@ takes the place of their features. ``representation``: they are replaced after t
 """
 
 ChangeMessages = Callable[[int, Tensor], Tensor]
+Change = Callable[[Tensor], Tensor]
 ATTENTION = (GATConv, GATv2Conv)
 """Layers whose messages are weighted by a softmax over a node's edges."""
 
@@ -45,45 +46,88 @@ TINY = 1e-12
 NOTHING = 1e-30
 """A sum of weights below this has no shares. A sharp attention may leave far less than 1e-12."""
 
+CENTER = "center"
+"""Marks, among what travels with nodes, the node that a node-level model is asked about."""
+
 
 @dataclass(eq=False)
 class Run:
     """One forward pass: the output, and what went through the layers on the way.
 
     Attributes:
-        output: ``[num_graphs, outputs]``.
+        output: What is explained, ``[num_graphs, outputs]``.
         inputs: What entered the first layer, float ``[num_nodes, channels]``.
-        states: What each layer gave, before any activation outside of it.
+        states: What each layer gave, before any activation outside of it; the inputs alone where
+            the model has no message-passing layer.
+        full: All that the model gave, ``[num_graphs, all outputs]``.
     """
 
     output: Tensor
     inputs: Tensor
     states: list[Tensor]
+    full: Tensor
 
 
 @dataclass
 class _Plan:
     """What the hooks do during one forward pass."""
 
+    batch: Batch
+    edges: Tensor
     inputs: Tensor | None = None
     edge_weight: Tensor | None = None
-    receiver: Tensor | None = None
+    message_weight: Tensor | None = None
     on_message: ChangeMessages | None = None
-    on_last: Callable[[Tensor], Tensor] | None = None
-    calls: int = 0
-    seen: list[Tensor] = field(default_factory=list)
+    on_last: Change | None = None
+    on_nodes: Change | None = None
+    seen: Tensor | None = None
+    used: Tensor | None = None
+    is_on_graph: bool = False
+    modules: int = 0
     states: list[Tensor] = field(default_factory=list)
+
+    @property
+    def num_nodes(self) -> int:
+        return self.batch.x.shape[0]
+
+    def are_nodes(self, value: Any) -> bool:
+        """Whether a value, or each part of it, has a row for each node."""
+        parts = value if isinstance(value, tuple | list) else (value,)
+        tensors = [part for part in parts if isinstance(part, Tensor) and part.dim() > 0]
+        return bool(tensors) and all(part.shape[0] == self.num_nodes for part in tensors)
+
+    def weight_of(self, weight: Tensor, edges: Any) -> Tensor:
+        """Weights for the edges of a layer; 1 for what it added to the graph's, as self-loops."""
+        own, count = self.edges, self.edges.shape[1]
+        if edges is own or not isinstance(edges, Tensor) or edges.dim() != 2:
+            return weight
+        more = edges.shape[1] - count
+        if more >= 0 and torch.equal(edges[:, :count], own):
+            return torch.cat([weight, weight.new_ones(more)]) if more else weight
+        key, order = torch.sort(own[0] * self.num_nodes + own[1], stable=True)
+        wanted = edges[0] * self.num_nodes + edges[1]
+        if not count:
+            return weight.new_ones(len(wanted))
+        place = torch.searchsorted(key, wanted).clamp(max=count - 1)
+        # A self-loop of the layer's own says nothing of an edge of the graph.
+        is_known = (key[place] == wanted) & (edges[0] != edges[1])
+        return torch.where(is_known, weight[order[place]], 1.0)
 
 
 class Frozen:
-    """A private copy of a graph-level model, in evaluation mode and without gradients of its own.
+    """A private copy of a model, in evaluation mode and without gradients of its own.
 
     Args:
-        model: Called as ``model(x, edge_index, batch)``; gives ``[num_graphs, outputs]``.
+        model: Called with whatever its ``forward`` names; gives ``[num_graphs, outputs]``.
         task: ``"classification"`` (one output for each class), ``"binary"`` (one output for the
-            second class) or ``"regression"``. When ``None``: what the model says of itself, else
-            classification for two and more outputs and regression for one.
+            second class), ``"multilabel"`` (one output for each of several labels) or
+            ``"regression"``. When ``None``: what the model says of itself, else classification for
+            two and more outputs and regression for one.
         returns: What the outputs of a classifier are: raw logits, probabilities or their logarithm.
+        target: The class, label or value to explain, by its number; when ``None`` the predicted
+            class, or all labels or values together.
+        pick: Which part of a tuple (by its place) or dict (by its key) is the output; the first
+            float tensor when ``None``.
 
     Attributes:
         spread: The unit in which losses measure values; 1 unless an explainer sets it.
@@ -93,108 +137,138 @@ class Frozen:
     """
 
     def __init__(
-        self, model: nn.Module, *, task: ModelTask | None = None, returns: Returns = "raw"
+        self,
+        model: nn.Module,
+        *,
+        task: ModelTask | None = None,
+        returns: Returns = "raw",
+        target: int | None = None,
+        pick: int | str | None = None,
     ) -> None:
         if not isinstance(model, nn.Module):
             raise InputError(
                 f"only a torch.nn.Module can be explained; got {type(model).__name__}. Of a "
                 "SubgraphRecognizer take its network"
             )
+        if task is not None and task not in get_args(ModelTask):
+            raise unknown_name("task", task, get_args(ModelTask))
+        if returns not in get_args(Returns):
+            raise unknown_name("kind of output", returns, get_args(Returns))
         try:
-            signature(model.forward).bind(None, None, None)
-        except TypeError as error:
-            raise InputError(
-                f"{type(model).__name__}.forward must take (x, edge_index, batch), but {error}; "
-                "wrap it in a module that does"
-            ) from None
-        try:
-            self.model: nn.Module = open_to_pyg(deepcopy(model))
+            self.model: nn.Module = open_to_pyg(deepcopy(unwrapped(model)))
         except Exception as error:
             raise InputError(
                 f"{type(model).__name__} cannot be copied, which explaining it needs: {error}"
             ) from error
+        self.forward = Forward(self.model)
         self.layers = [m for m in self.model.modules() if isinstance(m, MessagePassing)]
-        if not self.layers:
-            raise InputError(
-                f"{type(model).__name__} has no message-passing layer "
-                "(torch_geometric.nn.MessagePassing), so no graph to explain"
-            )
         self.model.eval().requires_grad_(False)
         clear_masks(self.model)
-        self.task = task
-        self.returns = returns
+        self.said, self.returns, self.target, self.pick = task, returns, target, pick
+        self.task = self.kind = task
         self.spread = 1.0
-        self._num_calls: int | None = None
-        self._plan = _Plan()
+        self._begins_with_features: bool | None = None
+        self._last: int | None = None
+        self._last_module: int | None = None
         # Our own layers take edge weights in their stride, with the degrees that follow from them.
-        self._takes_adjacency = isinstance(model, SubgraphNet) and isinstance(
-            model.encoder, Encoder
+        self._takes_adjacency = isinstance(self.model, SubgraphNet) and isinstance(
+            self.model.encoder, Encoder
         )
         for layer in self.layers:
             self._prepare(layer)
+        inner = {id(part) for layer in self.layers for part in list(layer.modules())[1:]}
+        for module in self.model.modules():
+            if id(module) not in inner:
+                module.register_forward_hook(self._after_module)
 
     def _prepare(self, layer: Any) -> None:
         def explain_message(messages: Tensor) -> Tensor:
-            if self._plan.on_message is not None:
-                return self._plan.on_message(self._plan.calls, messages)
+            plan = self._plan
+            if not plan.is_on_graph:
+                return messages
+            if plan.on_message is not None:
+                return plan.on_message(len(plan.states), messages)
+            if plan.message_weight is not None:
+                weight = plan.weight_of(plan.message_weight, plan.used)
+                return messages * _beside(weight, messages)
             return self._weighted(layer, messages)
 
         layer.explain_message = explain_message
         layer.register_forward_pre_hook(self._before_layer, with_kwargs=True)
         layer.register_forward_hook(self._after_layer)
+        layer.register_propagate_forward_pre_hook(self._before_propagation)
         if isinstance(layer, ATTENTION):
             layer.register_edge_update_forward_hook(self._after_attention)
+        if getattr(layer, "cached", False):
+            # A cache of another batch's edges is of no use to this one.
+            layer.cached, layer._cached_edge_index, layer._cached_adj_t = False, None, None
 
     def _before_layer(
         self, layer: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
     ) -> tuple[tuple[Any, ...], dict[str, Any]]:
         plan = self._plan
-        if plan.calls == 0:
-            x = args[0] if args else kwargs["x"]
-            if not isinstance(x, Tensor):
-                raise InputError("the first layer must be handed one tensor of node features")
+        first, *rest = [*args, *kwargs.values()]
+        edges = rest[0] if rest else None
+        plan.is_on_graph = plan.are_nodes(first)
+        if plan.is_on_graph and plan.seen is None:
+            x = first if isinstance(first, Tensor) else first[0]
             if plan.inputs is not None and plan.inputs is not x:
-                args, kwargs = (
-                    ((plan.inputs, *args[1:]), kwargs)
-                    if args
-                    else (
-                        args,
-                        kwargs | {"x": plan.inputs},
-                    )
-                )
-            plan.seen.append(x if plan.inputs is None else plan.inputs)
-        if plan.edge_weight is not None and _renormalizes(layer):
+                put: Any = plan.inputs
+                if not isinstance(first, Tensor):
+                    put = type(first)(put if part is x else part for part in first)
+                if args:
+                    args = (put, *args[1:])
+                else:
+                    kwargs = kwargs | {next(iter(kwargs)): put}
+            plan.seen = x if plan.inputs is None else plan.inputs
+        if plan.is_on_graph and plan.edge_weight is not None and _renormalizes(layer):
             weight = args[2] if len(args) > 2 else kwargs.get("edge_weight")
-            weight = plan.edge_weight if weight is None else weight * plan.edge_weight
-            args, kwargs = args[:2], kwargs | {"edge_weight": weight}
+            asked = plan.weight_of(plan.edge_weight, edges)
+            args, kwargs = (
+                args[:2],
+                kwargs | {"edge_weight": asked if weight is None else weight * asked},
+            )
         return args, kwargs
+
+    def _before_propagation(self, layer: Any, args: tuple[Any, ...]) -> None:
+        self._plan.used = args[0]
 
     def _after_layer(self, layer: Any, args: tuple[Any, ...], output: Any) -> Any:
         plan = self._plan
-        if not isinstance(output, Tensor):
-            raise InputError(f"{type(layer).__name__} must give one tensor, not {type(output)}")
-        plan.calls += 1
-        plan.states.append(output)
-        if plan.on_last is not None and plan.calls == self._num_calls:
-            output = plan.on_last(output)
+        state = output[0] if isinstance(output, tuple) else output
+        if not plan.are_nodes(state) or not state.is_floating_point():
+            return output
+        plan.states.append(state)
+        if plan.on_last is not None and len(plan.states) == self._last:
+            state = plan.on_last(state)
+            return (state, *output[1:]) if isinstance(output, tuple) else state
+        return output
+
+    def _after_module(self, module: nn.Module, args: tuple[Any, ...], output: Any) -> Any:
+        """Changes what the last module gives that still has a row for each node."""
+        plan = self._plan
+        if not isinstance(output, Tensor) or not plan.are_nodes(output):
+            return output
+        plan.modules += 1
+        if plan.on_nodes is not None and plan.modules == self._last_module:
+            return plan.on_nodes(output)
         return output
 
     def _after_attention(self, layer: Any, args: tuple[Any, ...], attention: Tensor) -> Tensor:
-        """The softmax over the edges as far as they are kept; self-loops stand last and stay."""
-        if self._plan.edge_weight is None:
+        """The softmax over the edges as far as they are kept; a layer's own self-loops stay."""
+        plan = self._plan
+        if plan.edge_weight is None or not plan.is_on_graph:
             return attention
-        receiver = args[0][1]
-        kept = attention * _with_loops(self._plan.edge_weight, attention)
-        return _shares(kept, receiver)
+        kept = attention * _beside(plan.weight_of(plan.edge_weight, args[0]), attention)
+        return _shares(kept, args[0][1])
 
     def _weighted(self, layer: Any, messages: Tensor) -> Tensor:
         """Messages as far as their edges are kept; a mean is then one over what is kept."""
         plan = self._plan
-        assert plan.edge_weight is not None and plan.receiver is not None
-        weight = _with_loops(plan.edge_weight, messages)
+        assert plan.edge_weight is not None and plan.used is not None
+        weight = _beside(plan.weight_of(plan.edge_weight, plan.used), messages)
         if isinstance(layer.aggr_module, MeanAggregation):
-            loops = torch.arange(len(weight) - len(plan.receiver), device=plan.receiver.device)
-            receiver = torch.cat([plan.receiver, loops])
+            receiver = plan.used[1]
             count = scatter(torch.ones_like(weight), receiver, dim=0, reduce="sum")
             weight = _shares(weight, receiver) * count[receiver]
         return messages * weight
@@ -207,46 +281,67 @@ class Frozen:
         edge_weight: Tensor | None = None,
         message_weight: Tensor | None = None,
         on_message: ChangeMessages | None = None,
-        on_last: Callable[[Tensor], Tensor] | None = None,
+        on_last: Change | None = None,
+        on_nodes: Change | None = None,
     ) -> Run:
         """One forward pass, changed as asked.
 
         Args:
             batch: The graphs.
-            inputs: In the place of the float features, or of what integer features are turned into.
+            inputs: In the place of what enters the first layer, and of the features themselves
+                where they enter it as they are.
             edge_weight: ``[num_edges]``; where the layers allow it the degrees follow.
             message_weight: ``[num_edges]``; the messages alone, as PyG's explainers do it.
             on_message: Changes the messages of the n-th layer; self-loops stand last.
             on_last: Changes what the last layer gives.
+            on_nodes: Changes what the last module gives that has a row for each node.
         """
-        if on_last is not None and self._num_calls is None:
+        changes = (edge_weight, message_weight, on_message, on_last)
+        if not self.layers and any(change is not None for change in changes):
+            raise InputError(
+                f"{self.forward.name} has no message-passing layer "
+                "(torch_geometric.nn.MessagePassing), which this method needs; 'vgib' and "
+                "'occlusion' do without"
+            )
+        if self._last is None and any(c is not None for c in (inputs, on_last, on_nodes)):
             with torch.no_grad():
                 self.run(batch)
-        self._plan = plan = _Plan(inputs, on_message=on_message, on_last=on_last)
         edges: Any = batch.adj.edge_index
+        plan = self._plan = _Plan(
+            batch, edges, inputs, on_message=on_message, on_last=on_last, on_nodes=on_nodes
+        )
         if message_weight is not None:
-            plan.on_message = self._weighting(message_weight)
+            plan.message_weight = message_weight
         elif self._takes_adjacency and on_message is None:
             edges = batch.adj if edge_weight is None else batch.adj.with_weight(edge_weight)
-        elif edge_weight is not None:
-            plan.edge_weight, plan.receiver = edge_weight, edges[1]
-        x = inputs if inputs is not None and batch.x.is_floating_point() else batch.x
+        else:
+            plan.edge_weight = edge_weight
+        x = batch.x
+        if inputs is not None and (not self.layers or self._begins_with_features):
+            x = inputs
         with self._explaining(plan):
-            output = self.model(x, edges, batch.graphs.batch)
-        self._num_calls = plan.calls
-        return Run(self._checked(output, batch), plan.seen[0], plan.states)
+            output = self.forward(x, edges, batch)
+        if inputs is None:
+            self._begins_with_features = plan.seen is x and x.is_floating_point()
+        if not plan.states:
+            plan.seen = x if x.is_floating_point() else x.float()
+            plan.states = [plan.seen if plan.seen.dim() > 1 else plan.seen.unsqueeze(1)]
+        self._last = len(plan.states)
+        if plan.num_nodes > batch.num_graphs or self._last_module is None:
+            self._last_module = plan.modules
+        full = self._checked(output, batch)
+        assert plan.seen is not None
+        return Run(self._targeted(full), plan.seen, plan.states, full)
 
     @contextmanager
     def _explaining(self, plan: _Plan) -> Iterator[None]:
         """Switches on PyG's hook for messages in the layers that are to be changed."""
+        changes = plan.on_message is not None or plan.message_weight is not None
         chosen = [
             layer
             for layer in self.layers
             if layer.explain is not False
-            and (
-                plan.on_message is not None
-                or (plan.edge_weight is not None and not _takes_weights(layer))
-            )
+            and (changes or (plan.edge_weight is not None and not _takes_weights(layer)))
         ]
         for layer in chosen:
             layer.explain = True
@@ -256,51 +351,143 @@ class Frozen:
             for layer in chosen:
                 layer.explain = None
 
-    @staticmethod
-    def _weighting(weight: Tensor) -> ChangeMessages:
-        return lambda _, messages: messages * _with_loops(weight, messages)
-
     def _checked(self, output: Any, batch: Batch) -> Tensor:
-        if not isinstance(output, Tensor) or not output.is_floating_point():
-            raise InputError(
-                f"the model must give one float tensor; got {type(output).__name__}. Wrap it in a "
-                "module that picks the logits"
-            )
+        """One row for each graph, whose meaning is known."""
+        output = self._picked(output)
         rows: Tensor = output.unsqueeze(1) if output.dim() == 1 else output
+        if CENTER in batch.named and rows.dim() == 2 and len(rows) == len(batch.x):
+            center = batch.named[CENTER].nonzero().flatten()
+            # Where the node itself is gone, nothing is said.
+            of_graphs = rows.new_zeros(batch.num_graphs, rows.shape[1])
+            rows = of_graphs.index_copy(0, batch.graphs.batch[center], rows[center])
+        elif batch.num_graphs > 1 and not self.forward.tells_graphs_apart:
+            raise InputError(
+                f"{self.forward.name}.forward takes no batch vector, so it cannot tell graphs "
+                "apart; add an argument batch, and pool by it"
+            )
         if rows.dim() != 2 or rows.shape[0] != batch.num_graphs:
             is_node_level = rows.dim() > 0 and rows.shape[0] == batch.x.shape[0]
             raise InputError(
                 f"the model gave {list(output.shape)} for {batch.num_graphs} graphs"
                 f"{', one row for each node' if is_node_level else ''}; expected one row for each "
                 "graph. Pool the nodes by batch first"
+                f"{', or explain single nodes with explain_nodes' if is_node_level else ''}"
             )
-        if self.task is None:
-            said = getattr(self.model, "task", None)
-            guess: ModelTask = "classification" if rows.shape[1] > 1 else "regression"
-            self.task = said if said in ("classification", "regression") else guess
-        if self.task == "binary" and rows.shape[1] != 1:
-            raise InputError(f"a 'binary' model has one output; this one has {rows.shape[1]}")
+        self._take_task(rows)
         return rows
+
+    @torch.no_grad()
+    def of_nodes(self, batch: Batch) -> Tensor:
+        """What a node-level model says of every node, ``[num_nodes, outputs]``."""
+        self._plan = _Plan(batch, batch.adj.edge_index)
+        rows = self._picked(self.forward(batch.x, batch.adj.edge_index, batch))
+        rows = rows.unsqueeze(1) if rows.dim() == 1 else rows
+        if not self._plan.are_nodes(rows) or rows.dim() != 2:
+            raise InputError(
+                f"the model gave {list(rows.shape)} for {len(batch.x)} nodes; expected one row for "
+                "each node. Explain a model of graphs with explain_many"
+            )
+        self._take_task(rows)
+        return self._targeted(rows)
+
+    def target_of(self, run: Run) -> Tensor:
+        """What a run is explained as: the class ``[num_graphs]``, or labels or values."""
+        if self.target is not None and self.kind in ("classification", "binary"):
+            return torch.full((len(run.full),), self.target, device=run.full.device)
+        if self.kind == "multilabel":
+            return (run.output > 0).long()
+        return self.goal(run.output)
+
+    def _picked(self, output: Any) -> Tensor:
+        """The output proper, of a model that gives several things."""
+        found = output
+        if isinstance(output, dict | tuple | list):
+            parts = output if isinstance(output, dict) else dict(enumerate(output))
+            floats = [
+                k for k, v in parts.items() if isinstance(v, Tensor) and v.is_floating_point()
+            ]
+            wanted = self.pick if self.pick is not None else next(iter(floats), None)
+            if wanted not in parts:
+                raise InputError(
+                    f"the model gives {type(output).__name__} with {list(parts)}, but no "
+                    f"{wanted!r}; pass pick= one of them"
+                )
+            found = parts[wanted]
+        if not isinstance(found, Tensor) or not _is_float(found):
+            raise InputError(
+                f"the model must give one float tensor; got {type(found).__name__}. Wrap it in a "
+                "module that picks the logits"
+            )
+        return found
+
+    def _take_task(self, rows: Tensor) -> None:
+        """Finds out what the outputs are, and refuses what they cannot be."""
+        width = rows.shape[1]
+        said = getattr(self.model, "task", None)
+        guess: ModelTask = "classification" if width > 1 else "regression"
+        kind = self.said or (said if said in ("classification", "regression") else guess)
+        self.task = self.kind = kind
+        if kind == "binary" and width != 1:
+            raise InputError(f"a 'binary' model has one output; this one has {width}")
+        if kind == "classification" and width == 1:
+            raise InputError(
+                "'classification' needs an output for each class; this model has one. Say "
+                "task='binary' for one logit, or task='regression' for a value"
+            )
+        if self.target is not None:
+            count = 2 if kind == "binary" else width
+            if not 0 <= self.target < count:
+                raise InputError(f"target={self.target}, but there are {count} to choose from")
+            self.task = "regression" if kind == "regression" else "binary"
+        if self.returns != "raw" and kind != "regression" and rows.numel():
+            low, high = rows.detach().aminmax()
+            if high > (1.001 if self.returns == "probs" else 0.001) or (
+                self.returns == "probs" and low < -0.001
+            ):
+                raise InputError(
+                    f"returns={self.returns!r}, but the outputs lie between {low:.3g} and "
+                    f"{high:.3g}; are they 'raw'?"
+                )
+
+    def _targeted(self, rows: Tensor) -> Tensor:
+        r"""What of the outputs is explained: all, or one class, label or value of them.
+
+        A class or label becomes a logit, :math:`\log p_c - \log(1 - p_c)`; several labels become
+        their logits, which are then values like any other.
+        """
+        if self.target is None and self.kind != "multilabel":
+            return rows
+        if self.kind == "multilabel":
+            if self.returns != "raw":
+                p = rows if self.returns == "probs" else rows.exp()
+                rows = p.clamp(TINY, 1 - 1e-7).logit()
+            return rows if self.target is None else rows[:, [self.target]]
+        assert self.target is not None
+        if self.task == "regression":
+            return rows[:, [self.target]]
+        logs = _log_probabilities(rows, self.returns, self.kind == "binary")
+        goal = torch.full((len(rows),), self.target, device=rows.device)
+        return (logs[:, self.target] - _other(logs, goal)).unsqueeze(1)
 
     # ---- what the output means -------------------------------------------------------------------
 
     @property
     def is_classifier(self) -> bool:
         """Whether the model tells classes apart."""
-        return self.task != "regression"
+        return self.task in ("classification", "binary")
 
     def log_probabilities(self, output: Tensor) -> Tensor:
         """``[num_graphs, classes]``, two of them for a binary model."""
-        if self.returns == "probs":
-            full = torch.cat([1 - output, output], dim=1) if self.task == "binary" else output
-            return full.clamp(min=TINY).log()
-        if self.task == "binary":
-            output = torch.cat([torch.zeros_like(output), output], dim=1)
-        return output.log_softmax(1)
+        returns: Returns = self.returns if self.target is None else "raw"
+        return _log_probabilities(output, returns, self.task == "binary")
 
     def goal(self, output: Tensor) -> Tensor:
-        """What is to be explained: the predicted class ``[num_graphs]``, or the values."""
-        return self.log_probabilities(output).argmax(1) if self.is_classifier else output
+        """What is to be explained: the class ``[num_graphs]``, asked or predicted; or values."""
+        if not self.is_classifier:
+            return output
+        if self.target is not None:
+            return torch.ones(len(output), dtype=torch.int64, device=output.device)
+        return self.log_probabilities(output).argmax(1)
 
     def losses(self, output: Tensor, goal: Tensor) -> Tensor:
         """How far each graph's output is from the goal: cross-entropy, or the squared error."""
@@ -315,7 +502,7 @@ class Frozen:
         :math:`\exp(-\Delta^2)`, which falls to 0 as the output moves away.
         """
         if self.is_classifier:
-            return -self._other(self.log_probabilities(output), goal)
+            return -_other(self.log_probabilities(output), goal)
         return (-self.losses(output, goal)).exp()
 
     def evidence(self, output: Tensor, goal: Tensor) -> Tensor:
@@ -323,24 +510,38 @@ class Frozen:
         if not self.is_classifier:
             return output.sum(1)
         logs = self.log_probabilities(output)
-        return logs.gather(1, goal.unsqueeze(1)).squeeze(1) - self._other(logs, goal)
-
-    @staticmethod
-    def _other(logs: Tensor, goal: Tensor) -> Tensor:
-        """The logarithm of the probability of all other classes."""
-        hidden = logs.scatter(1, goal.unsqueeze(1), -torch.inf)
-        return hidden.logsumexp(1)
+        return logs.gather(1, goal.unsqueeze(1)).squeeze(1) - _other(logs, goal)
 
     def importance(self, attributions: Tensor) -> Tensor:
         """For classes, what speaks for the goal; for values, what moves them either way."""
         return attributions if self.is_classifier else attributions.abs()
 
 
-def _with_loops(weight: Tensor, values: Tensor) -> Tensor:
-    """Edge weights, with 1 for the self-loops that a layer added at the end, to multiply with."""
-    loops = values.shape[0] - weight.shape[0]
-    full = torch.cat([weight, weight.new_ones(loops)]) if loops else weight
-    return full.view(-1, *[1] * (values.dim() - 1))
+def _is_float(value: Any) -> bool:
+    return isinstance(value, Tensor) and value.is_floating_point()
+
+
+def _log_probabilities(output: Tensor, returns: Returns, is_binary: bool) -> Tensor:
+    """``[num_graphs, classes]``; one output stands for the second of two classes."""
+    if is_binary and returns == "log_probs":
+        output, returns = output.exp(), "probs"
+    if returns == "probs":
+        full = torch.cat([1 - output, output], dim=1) if is_binary else output
+        return full.clamp(min=TINY).log()
+    if is_binary:
+        output = torch.cat([torch.zeros_like(output), output], dim=1)
+    return output.log_softmax(1)
+
+
+def _other(logs: Tensor, goal: Tensor) -> Tensor:
+    """The logarithm of the probability of all other classes."""
+    hidden = logs.scatter(1, goal.unsqueeze(1), -torch.inf)
+    return hidden.logsumexp(1)
+
+
+def _beside(weight: Tensor, values: Tensor) -> Tensor:
+    """Weights in the shape to be multiplied with messages of several dimensions."""
+    return weight.view(-1, *[1] * (values.dim() - 1))
 
 
 def _shares(values: Tensor, receiver: Tensor) -> Tensor:
@@ -361,13 +562,8 @@ def _renormalizes(layer: Any) -> bool:
 
 
 def packed(batch: Batch) -> PackedGraphs:
-    """A batch as a set of its own, without copying."""
-    ptr = batch.graphs.ptr.long()
-    counts = batch.adj.csr.indptr.long()
-    offset = ptr[:-1].repeat_interleave(counts[ptr].diff())
-    return PackedGraphs(
-        x=batch.x, node_ptr=ptr, indptr=counts, col=(batch.adj.csr.col - offset).int()
-    )
+    """A batch as a set of its own."""
+    return batch.source[batch.index]
 
 
 @torch.no_grad()

@@ -5,11 +5,14 @@ from typing import Any
 
 import torch
 from torch import Tensor, nn
+from torch_geometric.data import Data
 from torch_geometric.explain import Explanation
 
 from vgib.config import DEFAULT_EXPLAINER
-from vgib.data.packed import Batch
-from vgib.explain.explainer import Explainer, Graphs, as_graphs, explainers
+from vgib.data.packed import PackedGraphs
+from vgib.errors import InputError
+from vgib.explain.explainer import Explainer, Graphs, as_data, as_graphs, explainers
+from vgib.explain.judged import say_how_good
 from vgib.explain.lift import to_edges
 from vgib.model.answer import find_subgraphs
 from vgib.model.results import Recognitions, recognitions
@@ -19,7 +22,7 @@ from vgib.select.policy import Rule
 def explain_many(
     model: nn.Module,
     graphs: Graphs,
-    method: str | type[Explainer] | Explainer = DEFAULT_EXPLAINER,
+    method: str | type[Explainer] | Explainer | Any = DEFAULT_EXPLAINER,
     *,
     fit_on: Graphs | None = None,
     batch_size: int = 1024,
@@ -28,17 +31,21 @@ def explain_many(
     """One PyG ``Explanation`` for each graph.
 
     Args:
-        model: Any PyG graph model, called as ``model(x, edge_index, batch)``; left as it is.
+        model: Any PyG graph model; left as it is. Its ``forward`` is handed, by keyword, whatever
+            it names and the graphs carry, or one ``Data``; see :mod:`vgib.explain.calling`.
         graphs: PyG ``Data`` in any iterable, dataset or loader, or packed graphs.
-        method: A name, class or instance. An instance that is fitted already is used as it is.
+        method: A name, class or instance, or an algorithm such as
+            :class:`vgib.explain.pyg.VGIBExplainer`. One that is fitted already is used as it is.
         fit_on: Graphs that the method learns from, if it learns; ``graphs`` when ``None``.
         batch_size: Graphs that are explained together.
-        options: Of the method, when it is given by name or class.
+        options: Of the method, when it is given by name or class, such as ``target=`` (the class,
+            label or value to explain, by its number), ``task=``, ``returns=`` and ``pick=``.
 
     Returns:
-        ``node_mask`` (``[nodes, 1]``), ``edge_mask`` (one score for both directions of an edge),
-        ``x``, ``edge_index``, ``prediction``, ``target`` (the predicted class, or the values) and
-        ``removal``: how the method took nodes away while it looked.
+        All that the ``Data`` carried, its edges in their order, with ``node_mask``
+        (``[nodes, 1]``), ``edge_mask`` (the smaller score of an edge's ends), ``prediction`` (all
+        that the model gives), ``target`` (the class, or the values) and ``removal``: how the method
+        took nodes away while it looked. A graph without a node has no prediction and no target.
 
     >>> from torch_geometric.nn import GCN, global_add_pool
     >>> class Net(nn.Module):
@@ -53,51 +60,84 @@ def explain_many(
     >>> explain_many(Net(), [Data(x=torch.eye(3), edge_index=path)], "occlusion")[0].node_mask.shape
     torch.Size([3, 1])
     """
-    data = as_graphs(graphs)
-    explainer = explainers.make(method, **options)
-    if explainer.needs_fit and getattr(explainer, "module_", None) is None:
-        explainer.fit(model, data if fit_on is None else fit_on)
-    scores = score(explainer, model, data, batch_size=batch_size)
-    frozen = explainer.freeze(model)
+    if batch_size < 1:
+        raise InputError(f"batch_size must be at least 1; got {batch_size}")
+    items = _items(graphs) if isinstance(graphs, PackedGraphs) else as_data(graphs)
+    data = graphs if isinstance(graphs, PackedGraphs) else as_graphs(items)
+    explainer = made(method, options)
+    ready(explainer, model, data if fit_on is None else fit_on)
+    present = (data.sizes > 0).nonzero().flatten().tolist()
+    frozen, scores = (
+        explainer.freeze(model),
+        torch.split(score(explainer, model, data, batch_size=batch_size), data.sizes.tolist()),
+    )
+    said: dict[int, tuple[Tensor, Tensor]] = {}
+    used: list[str] = []
     with torch.no_grad():
-        outputs = torch.cat([frozen.run(batch).output for batch in data.batches(batch_size)])
-        goals = frozen.goal(outputs)
-    edge_index = torch.cat([_local_edges(batch) for batch in data.batches(batch_size)], dim=1)
-    sizes, counts = data.sizes.tolist(), data.edge_ptr.diff().tolist()
+        for batch in data.batches(batch_size, index=torch.tensor(present, dtype=torch.int64)):
+            run = frozen.run(batch)
+            parts = zip(
+                torch.split(run.full, 1), torch.split(frozen.target_of(run), 1), strict=True
+            )
+            said |= dict(zip(batch.index.tolist(), parts, strict=True))
+            used = used or frozen.forward.used(batch)
+    found = []
+    for number, (item, own) in enumerate(zip(items, scores, strict=True)):
+        one = explanation_of(item, own, used)
+        one.prediction, one.target = said.get(number, (None, None))
+        one.removal = explainer.removal
+        found.append(one)
+    return found
+
+
+def made(method: Any, options: dict[str, Any]) -> Explainer:
+    """The explainer of a name, class or instance; also of one in PyG's clothes."""
+    return explainers.make(getattr(method, "explainer", method), **options)
+
+
+def ready(explainer: Explainer, model: nn.Module, graphs: Graphs) -> None:
+    """Fits a method that learns and has not learned yet, and says so when it learned little."""
+    if explainer.needs_fit and getattr(explainer, "module_", None) is None:
+        data = as_graphs(graphs)
+        explainer.fit(model, data)
+        say_how_good(explainer, model, data)
+
+
+def explanation_of(item: Data, scores: Tensor, used: list[str]) -> Explanation:
+    """What a ``Data`` carried, with masks; ``used`` names what PyG shall hand to the model."""
+    one = Explanation(**item.to_dict())
+    one.node_mask = scores.unsqueeze(1)
+    one.edge_mask = to_edges(scores, item.edge_index)
+    if "batch" in used:
+        one.batch = torch.zeros(len(scores), dtype=torch.int64, device=scores.device)
+    one._model_args = [name for name in used if name in one]
+    return one
+
+
+def _items(graphs: PackedGraphs) -> list[Data]:
+    """Packed graphs one by one, without a search for each."""
+    receiver = torch.arange(graphs.num_nodes).repeat_interleave(graphs.indptr.diff())
+    first = graphs.node_ptr[:-1].repeat_interleave(graphs.edge_ptr.diff())
+    edge_index = torch.stack([graphs.col.long(), receiver - first])
+    counts = graphs.edge_ptr.diff().tolist()
     parts = zip(
-        torch.split(data.x, sizes),
+        torch.split(graphs.x, graphs.sizes.tolist()),
         torch.split(edge_index, counts, dim=1),
-        torch.split(scores, sizes),
-        torch.split(outputs, 1),
-        torch.split(goals, 1),
+        [None] * len(graphs) if graphs.edge_attr is None else torch.split(graphs.edge_attr, counts),
         strict=True,
     )
-    return [
-        Explanation(
-            x=x,
-            edge_index=edges,
-            node_mask=own.unsqueeze(1),
-            edge_mask=to_edges(own, edges),
-            prediction=output,
-            target=goal,
-            removal=explainer.removal,
-        )
-        for x, edges, own, output, goal in parts
-    ]
-
-
-def _local_edges(batch: Batch) -> Tensor:
-    """The edges of a batch, their nodes numbered within each graph."""
-    edges = batch.adj.edge_index
-    return edges - batch.graphs.ptr.long()[batch.graphs.batch[edges[1]]]
+    return [Data(x=x, edge_index=edges, edge_attr=attr) for x, edges, attr in parts]
 
 
 def score(
     explainer: Explainer, model: nn.Module, graphs: Graphs, *, batch_size: int = 1024
 ) -> Tensor:
     """Node scores of a whole set, ``[nodes]``, batch by batch."""
-    batches = as_graphs(graphs).batches(batch_size)
-    return torch.cat([explainer.scores(model, batch) for batch in batches])
+    data = as_graphs(graphs)
+    present = (data.sizes > 0).nonzero().flatten()
+    batches = data.batches(batch_size, index=present)
+    found = [explainer.scores(model, batch) for batch in batches]
+    return torch.cat(found) if found else torch.zeros(0)
 
 
 def show(

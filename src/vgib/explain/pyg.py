@@ -1,6 +1,7 @@
 """Our methods as PyG's own: ``Explainer(model, algorithm=VGIBExplainer(), ...)``."""
 
 import logging
+from dataclasses import replace
 from typing import Any, Literal, Self
 
 import torch
@@ -11,11 +12,14 @@ from torch_geometric.explain.algorithm import ExplainerAlgorithm
 from torch_geometric.explain.config import MaskType, ModelMode, ModelTaskLevel
 
 from vgib.config import DEFAULT_EXPLAINER
+from vgib.data.packed import PackedGraphs
 from vgib.errors import InputError
 from vgib.explain.amortized import Amortized
-from vgib.explain.explainer import Graphs, as_batch, as_graphs, explainers
+from vgib.explain.explainer import Case, Graphs, as_graphs, explainers
 from vgib.explain.frozen import ModelTask
+from vgib.explain.judged import say_how_good
 from vgib.explain.lift import to_edges
+from vgib.explain.nodes import explain_nodes
 
 log = logging.getLogger(__name__)
 
@@ -42,7 +46,9 @@ class _Algorithm(ExplainerAlgorithm):  # type: ignore[misc]  # PyG ships no type
     def fit(self, model: nn.Module, graphs: Graphs) -> Self:
         """Learns to explain this model from these graphs; labels are not asked for."""
         self._take_settings()
-        self.explainer.fit(model, graphs)
+        data = as_graphs(graphs)
+        self.explainer.fit(model, data)
+        say_how_good(self.explainer, model, data)
         return self
 
     @property
@@ -61,45 +67,64 @@ class _Algorithm(ExplainerAlgorithm):  # type: ignore[misc]  # PyG ships no type
         batch: Tensor | None = None,
         **kwargs: Any,
     ) -> Explanation:
-        """Masks of nodes and edges, as far as they are asked for."""
-        if kwargs:
-            names = ", ".join(sorted(kwargs))
-            raise InputError(
-                f"models are explained as model(x, edge_index, batch); got {names} besides"
-            )
+        """Masks of nodes and edges, as far as they are asked for.
+
+        Whatever else the model takes (``edge_attr``, ``pos``, ...) is handed on by name.
+        """
         self._take_settings()
-        graphs = _as_data_list(x, edge_index, batch)
+        if self.model_config.task_level == ModelTaskLevel.node:
+            return self._of_nodes(model, Data(x=x, edge_index=edge_index, **kwargs), index)
+        graphs = side_by_side(x, edge_index, batch, kwargs)
         if self.explainer.module_ is None:
             log.warning("fitting on the %d graph(s) to be explained", len(graphs))
-            self.explainer.fit(model, graphs)
-        goal = target.view(-1) if self.explainer.task != "regression" else None
-        scores = self.explainer.scores(model, as_batch(as_graphs(graphs)), goal)
+            self.fit(model, graphs)
+        goal = target.view(-1) if self.explainer.task in ("binary", "classification") else None
+        scores = self.explainer.scores(model, graphs.batch(), goal)
         if index is not None:
             of_node = torch.zeros(len(x), dtype=torch.int64) if batch is None else batch
             scores = scores * torch.isin(of_node, torch.as_tensor(index)).to(scores)
-        wants_nodes = self.explainer_config.node_mask_type is not None
+        shares = None
+        if self._mask_type in (MaskType.attributes, MaskType.common_attributes):
+            case = Case.of(self.explainer.freeze(model), graphs.batch(), goal)
+            shares = feature_shares(case)
+        return self._masks(scores, edge_index, shares)
+
+    @property
+    def _mask_type(self) -> MaskType | None:
+        return self.explainer_config.node_mask_type
+
+    def _masks(self, scores: Tensor, edge_index: Tensor, shares: Tensor | None) -> Explanation:
+        """Node scores in the forms that PyG's settings ask for."""
+        node = scores.unsqueeze(1)
+        if shares is not None:
+            node = node * shares
+        if self._mask_type == MaskType.common_attributes:
+            node = node.mean(0, keepdim=True)
         wants_edges = self.explainer_config.edge_mask_type is not None
         return Explanation(
-            node_mask=scores.unsqueeze(1) if wants_nodes else None,
+            node_mask=None if self._mask_type is None else node,
             edge_mask=to_edges(scores, edge_index) if wants_edges else None,
         )
 
+    def _of_nodes(self, model: nn.Module, data: Data, index: int | Tensor | None) -> Explanation:
+        """The neighborhoods of the nodes of ``index``; of several, the best score of each node."""
+        if index is None:
+            raise InputError("say which node is to be explained: explainer(..., index=10)")
+        numbers = torch.as_tensor(index).flatten()
+        found = explain_nodes(model, data, numbers, self.explainer)
+        scores = torch.stack([one.node_mask.squeeze(1) for one in found]).amax(0)
+        shares = None
+        if self._mask_type in (MaskType.attributes, MaskType.common_attributes):
+            shares = data.x.new_ones(data.x.shape)
+        return self._masks(scores, data.edge_index, shares)
+
     def supports(self) -> bool:
-        """Graph-level models; one number for a node or an edge."""
-        level = self.model_config.task_level
-        if level != ModelTaskLevel.graph:
-            log.error("%s explains graph-level models, not %r", type(self).__name__, level.value)
-            return False
-        for name in ("node_mask_type", "edge_mask_type"):
-            kind = getattr(self.explainer_config, name)
-            if kind not in (None, MaskType.object):
-                log.error(
-                    "%s scores whole nodes and edges: %s must be 'object' or None, not %r",
-                    type(self).__name__,
-                    name,
-                    kind.value,
-                )
-                return False
+        """Graphs and nodes, in every combination of masks that GNNExplainer takes."""
+        if self.model_config.task_level == ModelTaskLevel.edge:
+            raise InputError(
+                f"{type(self).__name__} does not support the given explanation settings: it "
+                "explains models of graphs and of nodes, not of edges"
+            )
         return True
 
     def _take_settings(self) -> None:
@@ -140,20 +165,46 @@ class GSATExplainer(_Algorithm):
         super().__init__("gsat", **options)
 
 
-def _as_data_list(x: Tensor, edge_index: Tensor, batch: Tensor | None) -> list[Data]:
-    """The graphs of a disjoint batch, one by one."""
-    if batch is None:
-        return [Data(x=x, edge_index=edge_index)]
-    if (batch.diff() < 0).any():
+def side_by_side(
+    x: Tensor, edge_index: Tensor, batch: Tensor | None, named: dict[str, Any]
+) -> PackedGraphs:
+    """The graphs of a disjoint batch, with whatever else there is of nodes, edges and graphs."""
+    of_node = torch.zeros(len(x), dtype=torch.int64) if batch is None else batch
+    if (of_node.diff() < 0).any():
         raise InputError("the batch vector must be sorted: the nodes of a graph stand together")
-    sizes = torch.bincount(batch)
+    sizes = torch.bincount(of_node)
+    rows = {"of_nodes": len(x), "of_edges": edge_index.shape[1], "of_graphs": len(sizes)}
+    further: dict[str, Any] = {group: {} for group in rows}
+    for name, value in named.items():
+        if value is None:
+            continue
+        count = len(value) if isinstance(value, Tensor) and value.dim() else None
+        fits = [group for group, size in rows.items() if size == count]
+        if "edge" in name and "of_edges" in fits:
+            fits = ["of_edges"]
+        if not fits:
+            raise InputError(f"{name} is neither of nodes nor of edges nor of graphs: {value!r}")
+        further[fits[0]][name] = value
     ptr = torch.cat([sizes.new_zeros(1), sizes.cumsum(0)])
-    of_edge = batch[edge_index[0]]
-    order = torch.argsort(of_edge, stable=True)
-    counts = torch.bincount(of_edge, minlength=len(sizes))
-    edges = torch.split(edge_index[:, order], counts.tolist(), dim=1)
-    nodes = torch.split(x, sizes.tolist())
-    return [
-        Data(x=n, edge_index=e - low)
-        for n, e, low in zip(nodes, edges, ptr[:-1].tolist(), strict=True)
-    ]
+    return PackedGraphs.from_edges(x, edge_index, ptr, every_edge=True, **further)
+
+
+def feature_shares(case: Case) -> Tensor:
+    r"""How much of a node's say each of its features has, ``[num_nodes, features]``, at most 1.
+
+    .. math:: a_{jc} = \left| x_{jc} \, \partial f / \partial x_{jc} \right|, \quad
+              a_{jc} / \max_k a_{jk}
+
+    Features that the model looks up in a table, of which there is no gradient, share alike.
+    """
+    x = case.batch.x
+    alike = torch.ones(len(x), 1 if x.dim() == 1 else x.shape[1], device=x.device)
+    if not x.is_floating_point():
+        return alike
+    inputs = x.detach().clone().requires_grad_()
+    output = case.frozen.run(replace(case.batch, x=inputs)).output
+    if not output.requires_grad:
+        return alike
+    (grad,) = torch.autograd.grad(case.frozen.evidence(output, case.goal).sum(), inputs)
+    found = (inputs.detach() * grad).abs()
+    return found / found.amax(1, keepdim=True).clamp(min=1e-12)

@@ -9,7 +9,7 @@ from vgib.data.packed import PackedGraphs
 from vgib.explain.explainer import Case
 from vgib.explain.frozen import Frozen
 from vgib.explain.lift import scaled
-from vgib.explain.methods.occlusion import Occlusion
+from vgib.explain.methods.occlusion import Occlusion, passes
 
 
 def test_scores_are_the_drops_when_each_node_goes(
@@ -34,3 +34,12 @@ def test_scores_are_the_drops_when_each_node_goes(
     for chunk in (4, 1024):
         found = Occlusion(chunk=chunk).explain(case)
         torch.testing.assert_close(found, expected, atol=1e-4, rtol=1e-3)
+
+
+def test_large_graphs_go_through_the_model_a_few_at_a_time() -> None:
+    sizes = torch.tensor([10_000] * 100)
+    groups = list(passes(sizes, 1024))
+    assert torch.equal(torch.cat(groups), torch.arange(100))
+    assert max(int(sizes[group].sum()) for group in groups) <= 1024 * 256
+    assert [len(group) for group in passes(torch.full((2000,), 30), 1024)] == [1024, 976]
+    assert [len(group) for group in passes(torch.tensor([10**9, 10**9]), 4)] == [1, 1]

@@ -5,6 +5,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from vgib.errors import InputError
 from vgib.explain.amortized import Amortized, Readout, exact_readout, keep_nodes
 from vgib.explain.explainer import Case, explainers
 from vgib.explain.lift import ranks
@@ -170,6 +171,8 @@ class FidelityGate(Amortized):
         self.shares, self.hidden, self.std_floor = shares, hidden, std_floor
         self.noise, self.temperatures, self.jitter = noise, temperatures, jitter
         self.exact, self.aware = exact, aware
+        if beta < 0:
+            raise InputError(f"beta must be zero or positive; got {beta}")
         self.readout_: Readout | None = None
 
     def build(self, case: Case) -> nn.Module:

@@ -1,5 +1,6 @@
 """Occlusion: what the model says when a node is not there."""
 
+from collections.abc import Iterator
 from typing import Any
 
 import torch
@@ -19,7 +20,8 @@ class Occlusion(Explainer):
     Exact for every model: the graph without the node is built and predicted.
 
     Args:
-        chunk: Nodes of all graphs without one, in one forward pass at most.
+        chunk: Copies of graphs, each without one node, in one forward pass at most; fewer where
+            the graphs are large.
         rest: See :class:`Explainer`.
     """
 
@@ -35,13 +37,31 @@ class Occlusion(Explainer):
         return scaled(case.frozen.importance(found), case.batch.graphs)
 
 
+NODES_A_COPY = 256
+"""A pass holds as many nodes as its copies of graphs of this size would have."""
+
+
+def passes(sizes: Tensor, chunk: int) -> Iterator[Tensor]:
+    """The numbers of graphs that go through a model together: few of the large ones.
+
+    Args:
+        sizes: The number of nodes of each.
+        chunk: How many there are at most; large ones are fewer, one at least.
+    """
+    for numbers in torch.split(torch.arange(len(sizes)), chunk):
+        place = (sizes[numbers].cumsum(0) - 1) // (chunk * NODES_A_COPY)
+        yield from torch.split(
+            numbers, torch.unique_consecutive(place, return_counts=True)[1].tolist()
+        )
+
+
 @torch.no_grad()
 def single_drops(case: Case, *, chunk: int = 1024) -> Tensor:
     """The drop of the margin for each node that is taken out alone, ``[num_nodes]``."""
     graphs, of_node = packed(case.batch), case.batch.graphs.batch
     drops = []
     whole = case.frozen.evidence(case.clean.output, case.goal)
-    for nodes in torch.split(torch.arange(len(of_node)), chunk):
+    for nodes in passes(graphs.sizes[of_node], chunk):
         copies = graphs[of_node[nodes]]
         mask = torch.ones(copies.num_nodes, dtype=torch.bool)
         mask[copies.node_ptr[:-1] + nodes - graphs.node_ptr[of_node[nodes]]] = False

@@ -11,6 +11,7 @@ from vgib.data.packed import PackedGraphs
 from vgib.explain.explainer import Case, Explainer, explainers
 from vgib.explain.frozen import Removal, packed, predictions
 from vgib.explain.lift import ranks
+from vgib.explain.methods.occlusion import passes
 
 
 @explainers.register("subgraphx")
@@ -73,7 +74,7 @@ class SubgraphX(Explainer):
         first = graphs.node_ptr[of_node]
         found = torch.zeros(graphs.num_nodes)
         # Row r is the prefix that ends with the r-th node of its graph in the order.
-        for rows in torch.split(torch.arange(graphs.num_nodes), self.chunk):
+        for rows in passes(graphs.sizes[of_node], self.chunk):
             copies = graphs[of_node[rows]]
             source = torch.arange(copies.num_nodes) - (
                 copies.node_ptr[:-1] - graphs.node_ptr[of_node[rows]]

@@ -64,7 +64,7 @@ def finished(places: list[object], tmp_path_factory: pytest.TempPathFactory) -> 
     """Every row of table4 on the toy dataset, by two workers."""
     out = tmp_path_factory.mktemp("results")
     told = json.loads(run("run", "table4", *TOY, "--workers", 2, "--out", out, "--json", *places))
-    assert told == {"done": 2 * 5 * 3, "jobs": 30, "failed": 0}
+    assert told == {"done": 2 * 10 * 3, "jobs": 60, "failed": 0}
     return out
 
 
@@ -81,7 +81,7 @@ def test_one_worker_and_two_give_the_same_results(
     some = ("--subset", "encoder=gin", "--subset", "fold=1,2")
     run("run", "table4", *TOY, *some, "--out", tmp_path, *places)
     alone, together = results(tmp_path / "table4"), results(finished / "table4")
-    assert len(alone) == 2 * 5
+    assert len(alone) == 2 * 10
     assert json.dumps(alone, sort_keys=True) == json.dumps(
         {key: together[key] for key in alone}, sort_keys=True
     )
@@ -149,7 +149,7 @@ def test_the_report_is_drawn_from_the_records(finished: Path, tmp_path: Path) ->
     found = json.loads(run("report", "coverage", "--results", finished, "--json"))
     # The records are of another dataset and fewer epochs: none is one of the table's.
     nothing = {"full_cells": 0, "records": 0, "out_of_date": 0, "unknown": 0}
-    assert found["table4"] == {"cells": 240, "jobs": 2400} | nothing
+    assert found["table4"] == {"cells": 480, "jobs": 4800} | nothing
     assert "records" in run("report", "coverage", "--results", finished)
     assert "Figure 2(b)" in run("report", "--results", finished, "--out", tmp_path)
     page = (tmp_path / "index.html").read_text()

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from vgib.chem.mol import scaffold
 from vgib.data.splits import random_split, reference_split
 from vgib.experiments.engine.recipe import recipe
 from vgib.experiments.table1.job import InterpretationJob
@@ -22,26 +23,40 @@ from vgib.experiments.table1.molecules import (
 
 
 def job(method: str = "vgib-paper", version: str = "list", target: str = "qed", **more: Any) -> Any:
-    subset = {"version": version, "property": target, "method": method, "seed": 0}
-    (made,) = recipe("table1").jobs(more, subset)
+    subset = {"version": version, "property": target, "method": method}
+    (made,) = recipe("table1").jobs({"seed": 0} | more, subset)
     assert isinstance(made, InterpretationJob)
     return made
 
 
 def test_the_judged_molecules_are_test_molecules() -> None:
-    split = split_of(1000, "random", 1)
+    split = split_of(["C"] * 1000, "random", 1)
     chosen = judged(split, 1000, "random", 30, 1)
     assert len(chosen) == 30 and set(chosen) <= set(split.test)
     assert (np.diff(chosen) > 0).all()
 
 
 def test_in_file_order_only_those_that_the_oracle_does_not_know_are_judged() -> None:
-    split = split_of(1000, "file", 0)
+    split = split_of(["C"] * 1000, "file", 0)
     assert np.array_equal(split.test, reference_split(1000).test)
     unknown = {i for seed in JUDGED_SEEDS for i in random_split(1000, seed=seed).test}
     chosen = judged(split, 1000, "file", 20, 0)
     assert set(chosen) <= set(split.test) & unknown
     assert np.array_equal(chosen, judged(split, 1000, "file", 20, 2))
+
+
+def test_by_scaffold_no_ring_system_of_a_test_molecule_was_trained_on(
+    mirror: Path, tmp_path: Path
+) -> None:
+    asked = job(version="scaffold", molecules=2000, tested=50)
+    assert asked.split == "scaffold"
+    parts = parts_of(asked, mirror, tmp_path)
+    train, test = (
+        {scaffold(text) for text in part.ids or ()} for part in (parts.train, parts.test)
+    )
+    assert len(parts.test) == 50 and len(test) > 10 and not (train & test) - {""}
+    other = parts_of(job(version="scaffold", molecules=2000, tested=50, seed=1), mirror, tmp_path)
+    assert set(other.test.ids or ()) != set(parts.test.ids or ())
 
 
 def test_both_versions_are_judged_on_the_same_molecules(mirror: Path, tmp_path: Path) -> None:

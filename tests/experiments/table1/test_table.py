@@ -95,8 +95,11 @@ def test_a_cell_with_missing_seeds_says_so(made: Recipe, records: Records, write
     rows = {row[0]: row[1] for row in first.rows}
     assert rows["vgib-paper"] == "0.220 ± 0.10, 50% kept (0.32) [1/3]"
     assert rows["att05"] == "0.320 ± 0.10, 50% kept (0.48)"
-    assert rows["gsat"] == "..."
+    assert "gsat" not in rows  # nobody has run it
+    write("gsat", 300, target="hlm")
     assert rows["random connected half"] == "0.290, 50% kept"
+    both = {row[0]: row[1:3] for row in interpretation.tables(cells(made, records))[0].rows}
+    assert both["gsat"][0] == "..." and both["gsat"][1].startswith("0.300")
 
 
 def test_seeds_that_did_different_things_are_told_by_their_range() -> None:
@@ -136,10 +139,28 @@ def test_a_guided_choice_is_also_compared_with_all_that_was_offered(
     assert gap.rows[-1][0] == "vgib-paper-guided, one atom more allowed"
     assert gap.rows[-1][1].startswith(("79 %", "80 %")) and gap.rows[-1][2] == "..."
     rows = {row[0]: row[1] for row in first.rows}
-    assert rows["vgib-paper-guided"] == "0.220 ± 0.10, 50% kept (0.32)"
+    assert rows["vgib-paper-guided"] == "0.220 ± 0.10, 50% kept"  # nothing that the paper has
     rows = {row[0]: row[1] for row in rings.rows}
     assert rows["vgib-paper-guided"] == "0.220 ± 0.10, 50% kept"
     assert rows["random ring-intact"] == "0.300, 50% kept"
+
+
+def test_parts_that_were_trained_on_are_told_apart(
+    made: Recipe, records: Records, write: Write
+) -> None:
+    write("att05", 320)
+    write("none-guided", 220)
+    for record in list(records):
+        if "none-guided" in record["key"]:
+            new = {"each": [280], "each_random": [300], "each_best": [200], "known_share": 0.4}
+            record["result"]["new"] = new
+            records.forget([record["key"]])
+            records.append("list/qed/none-guided", record)
+    found = interpretation.tables(cells(made, records))
+    (table,) = [one for one in found if one.name == "new list"]
+    assert [row[:2] for row in table.rows] == [
+        ("none-guided", "40% known; 20 % among the others [1/3]")
+    ]
 
 
 def test_a_guided_choice_is_also_compared_with_parts_of_exactly_its_size(

@@ -1,6 +1,8 @@
 """The protocol of Table 1: what is selected, judged and compared."""
 
 import json
+from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -10,7 +12,18 @@ from vgib.experiments.engine.recipe import recipe
 from vgib.experiments.table1.atlas import atlas_of
 from vgib.experiments.table1.job import InterpretationJob
 from vgib.experiments.table1.molecules import DividedMolecules
-from vgib.experiments.table1.work import averaged, counted, nodes_of, run_on, thousandths
+from vgib.experiments.table1.work import (
+    Trained,
+    _shared,
+    among_new,
+    averaged,
+    counted,
+    judge,
+    nodes_of,
+    run,
+    run_on,
+    thousandths,
+)
 from vgib.oracles.registry import get
 from vgib.select.random import random_connected
 
@@ -31,7 +44,8 @@ def test_every_row_gives_a_full_result(drugs: DividedMolecules, method: str) -> 
     result = done.result
     json.dumps(result, allow_nan=False)
     assert result["test_molecules"] == 8 and result["test_error"] > 0
-    assert len(result["history"]) == 1 and "seconds" not in result["history"][0]
+    assert "seconds" not in result["history"][0]
+    assert all(epoch["epoch"] == epoch.get("stage", 1) for epoch in result["history"])
     for part in ("paper", "ring_intact", "half"):
         told = result[part]
         assert told["best"] <= told["random"]
@@ -74,6 +88,38 @@ def test_the_predictor_can_decide_after_training_on_fragments(drugs: DividedMole
     result = run_on(job(preset="recommended", **more), drugs).result
     assert result["train_molecules"] == 200 and result["test_molecules"] == 8
     assert result["half"]["kept_share"] == pytest.approx(0.5, abs=0.15)
+
+
+def test_what_was_trained_on_is_no_candidate_among_the_new_ones(drugs: DividedMolecules) -> None:
+    asked = job("none-guided", fragments=1, epochs=1)
+    made = Trained.on(asked, drugs)
+    assert drugs.test.ids is not None
+    atlas = atlas_of(get("qed"), drugs.test.ids)
+    assert judge(asked, made).result["new"] == among_new(asked, made.model, made.parts, atlas)
+    # Were every part of the first molecule trained on, there would be nothing to choose.
+    known = replace(drugs.train, ids=(*atlas.texts[0].values(),))
+    learned = among_new(asked, made.model, replace(drugs, train=known), atlas)
+    assert learned["each"][0] is None and 1 / 8 <= learned["known_share"] < 1
+    # With nothing trained on, the choice and its controls are those of all parts.
+    nothing = replace(drugs, train=replace(drugs.train, ids=("",)))
+    free, usual = among_new(asked, made.model, nothing, atlas), judge(asked, made).result["half"]
+    assert free["known_share"] == 0
+    assert np.mean(free["each"]) == pytest.approx(np.mean(usual["each"]), abs=40)
+    assert (np.array(free["each_best"]) <= free["each"]).all()
+
+
+def test_rows_of_one_training_share_it(mirror: Path, tmp_path: Path) -> None:
+    asked = {"molecules": 200, "tested": 5, "trained": 50, "epochs": 1, "fragments": 1}
+    rows = [job(name, **asked) for name in ("vgib-paper-guided", "vgib-paper-large")]
+    _shared.cache_clear()
+    guided, scored = (run(row, mirror=mirror, cache=tmp_path) for row in rows)
+    assert _shared.cache_info().misses == 1 and _shared.cache_info().hits == 1
+    assert guided.seconds["cpu"] == scored.seconds["cpu"]
+    assert guided.result["history"] == scored.result["history"]
+    assert guided.result["paper"] == scored.result["paper"]
+    assert guided.result["half"] != scored.result["half"]
+    _shared.cache_clear()
+    assert run(rows[1], mirror=mirror, cache=tmp_path).result == scored.result
 
 
 def test_several_draws_are_averaged_over_what_is_known(drugs: DividedMolecules) -> None:

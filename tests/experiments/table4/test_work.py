@@ -61,12 +61,12 @@ def test_the_same_job_gives_the_same_result(graphs: PackedGraphs, bottleneck: st
     assert first == second
 
 
-@pytest.mark.parametrize("bottleneck", ["gib", "vgib-paper"])
+@pytest.mark.parametrize(("bottleneck", "view"), [("gib", "perturbed"), ("vgib-paper", "subgraph")])
 def test_the_view_of_the_job_is_the_result_of_the_job(
-    graphs: PackedGraphs, bottleneck: str
+    graphs: PackedGraphs, bottleneck: str, view: str
 ) -> None:
     result = run_fold(job(bottleneck), graphs).result
-    own = result["views"]["subgraph"]
+    own = result["views"][view]
     for name in ("best_epoch", "val_accuracy", "test_accuracy", "test_kept_share"):
         assert own[name] == result[name]
     assert own["val_loss"] == pytest.approx(result["val_loss"], rel=1e-6)
@@ -110,6 +110,18 @@ def test_the_published_gib_has_a_critic_as_wide_as_the_encoder(graphs: PackedGra
     assert bottleneck.weights == pytest.approx(
         {"prediction": 0.7, "compression": 0.07, "connectivity": 0.3}
     )
+
+
+def test_a_tuned_weight_is_the_one_with_the_smallest_validation_loss(graphs: PackedGraphs) -> None:
+    tuned = run_fold(job("vgib-paper-tuned"), graphs).result
+    options = job("vgib-paper").options
+    alone = {
+        beta: run_fold(job("vgib-paper", options=options | {"beta": beta}), graphs).result
+        for beta in job("vgib-paper-tuned").betas
+    }
+    best = min(alone, key=lambda beta: alone[beta]["val_loss"])
+    assert tuned == alone[best] | {"beta": best}
+    assert len({result["val_loss"] for result in alone.values()}) == len(alone)
 
 
 def test_folds_start_from_weights_of_their_own() -> None:

@@ -1,7 +1,8 @@
 """The cells of a table with what is recorded of each."""
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -9,6 +10,9 @@ from vgib.experiments.engine.jobs import Job
 from vgib.experiments.engine.recipe import Recipe
 from vgib.experiments.engine.records import Record, Records
 from vgib.experiments.engine.statistics import spread
+
+C = TypeVar("C")
+"""A cell of any table."""
 
 
 class Recorded(NamedTuple):
@@ -35,6 +39,15 @@ def recorded(made: Recipe, records: Records) -> list[Recorded]:
         place = tuple(getattr(job, axis) for axis in job.axes[:-1])
         jobs.setdefault(place, []).append(job)
     return [Recorded(place, own[0], len(own), _found(own, done)) for place, own in jobs.items()]
+
+
+def begun(found: Sequence[C], row: Callable[[C], Any], has_any: Callable[[C], Any]) -> list[C]:
+    """The cells of the rows that have a record somewhere; all of them while there is none at all.
+
+    A row that nobody has run yet is listed by ``vgib report coverage`` and not in a table.
+    """
+    known = {row(cell) for cell in found if has_any(cell)}
+    return [cell for cell in found if row(cell) in known or not known]
 
 
 def _found(jobs: list[Job], done: dict[str, Record]) -> dict[int, Record]:

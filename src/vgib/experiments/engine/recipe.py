@@ -32,7 +32,9 @@ class Recipe(Settings):
     grid: dict[str, list[Any]] = Field(description="The values on each axis, outermost first.")
     settings: dict[str, Any] = Field(default_factory=dict, description="What all jobs share.")
     values: dict[str, dict[str, dict[str, Any]]] = Field(
-        default_factory=dict, description="What a value on an axis stands for, by axis and value."
+        default_factory=dict,
+        description="What a value on an axis stands for, by axis and value; `like` names another "
+        "value of the axis that it starts from.",
     )
     skip: list[dict[str, list[Any]]] = Field(
         default_factory=list,
@@ -124,8 +126,17 @@ class Recipe(Settings):
         """The settings that the values on the axes stand for, with the values themselves."""
         meant: dict[str, Any] = {}
         for axis, value in named.items():
-            meant |= self.values.get(axis, {}).get(value, {})
+            meant |= self._meaning(axis, value)
         return meant | named
+
+    def _meaning(self, axis: str, value: Any) -> dict[str, Any]:
+        """What a value stands for; of one that is like another, only what differs is written."""
+        own = dict(self.values.get(axis, {}).get(value, {}))
+        if (other := own.pop("like", None)) is None:
+            return own
+        base = self._meaning(axis, other)
+        options = {"options": base.get("options", {}) | own.get("options", {})}
+        return base | own | {name: value for name, value in options.items() if value}
 
     def cost_of(self, job: Job) -> float:
         """About how many seconds a job takes, for the time that is left; one where not known."""

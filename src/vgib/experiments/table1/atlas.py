@@ -74,16 +74,19 @@ class Atlas:
         counts = np.cumsum([0, *map(len, listed)])
         number = np.repeat(np.arange(len(listed)), np.diff(counts))
         flat = [nodes for parts in listed for nodes in parts]
-        divergence = self._divergence(zip(number.tolist(), flat, strict=True))[0]
+        divergence, texts = self._divergence(zip(number.tolist(), flat, strict=True))
+        self.texts: list[dict[Nodes, str]] = []
         for parts, low, high in zip(listed, counts[:-1], counts[1:], strict=True):
             self.parts.append(dict(zip(parts, divergence[low:high].tolist(), strict=True)))
+            self.texts.append(dict(zip(parts, texts[low:high], strict=True)))
         self._sizes = [np.array([len(nodes) for nodes in parts]) for parts in listed]
         self._values = [np.array(list(parts.values())) for parts in self.parts]
 
-    def _divergence(
-        self, chosen: Iterable[tuple[int, Nodes]]
-    ) -> tuple[Floats, npt.NDArray[np.bool_]]:
-        """The divergence of parts (molecule, atoms) that the oracle is asked for, and validity."""
+    def _divergence(self, chosen: Iterable[tuple[int, Nodes]]) -> tuple[Floats, list[str]]:
+        """The divergence of parts (molecule, atoms) that the oracle is asked for, and their SMILES.
+
+        A part of which RDKit makes no molecule has the SMILES "".
+        """
         numbers, texts = [], []
         for number, nodes in chosen:
             numbers.append(number)
@@ -92,7 +95,7 @@ class Atlas:
         is_valid = np.array([bool(text) for text in texts], dtype=np.bool_)
         values = np.full(len(texts), np.nan)
         values[is_valid] = self.oracle([text for text in texts if text])
-        return np.abs(values - self.whole[numbers]), is_valid
+        return np.abs(values - self.whole[numbers]), texts
 
     def judge(self, chosen: Sequence[Nodes]) -> Judged:
         """The divergence of one part of each molecule; looked up, or asked for where a ring is cut.
@@ -105,7 +108,8 @@ class Atlas:
         )
         is_valid = np.ones(len(chosen), dtype=np.bool_)
         unknown = [n for n, nodes in enumerate(chosen) if nodes not in self.parts[n]]
-        divergence[unknown], is_valid[unknown] = self._divergence((n, chosen[n]) for n in unknown)
+        divergence[unknown], texts = self._divergence((n, chosen[n]) for n in unknown)
+        is_valid[unknown] = [bool(text) for text in texts]
         atoms = np.array([mol.GetNumAtoms() for mol in self.mols])
         return Judged(divergence, np.array([len(nodes) for nodes in chosen]) / atoms, is_valid)
 
@@ -130,10 +134,14 @@ class Atlas:
 
     def best_part(self, number: int, size: int) -> Nodes:
         """The part of a molecule within one atom of a size that diverges least."""
+        near = self.near(number, size)
+        return min(near or self.parts[number], key=lambda nodes: near.get(nodes, 0.0))
+
+    def near(self, number: int, size: int) -> dict[Nodes, float]:
+        """The parts of a molecule within one atom of a size, or of the nearest, that are judged."""
         parts = self.parts[number]
         nearest = max(1, min(abs(len(nodes) - size) for nodes in parts))
-        near = {s: d for s, d in parts.items() if abs(len(s) - size) <= nearest and d == d}
-        return min(near or parts, key=lambda nodes: near.get(nodes, 0.0))
+        return {s: d for s, d in parts.items() if abs(len(s) - size) <= nearest and d == d}
 
 
 @lru_cache(maxsize=8)

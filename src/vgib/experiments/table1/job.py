@@ -13,8 +13,9 @@ class MoleculeJob(Job):
     axes: ClassVar[tuple[str, ...]] = ("version", "property", "method", "seed")
     headline: ClassVar[str] = "test_error"
 
-    version: Literal["list", "full"] = Field(
-        description="Trained on the published list, or on as many molecules of all of ZINC250K."
+    version: Literal["list", "full", "scaffold"] = Field(
+        description="Trained on the published list, on as many molecules of all of ZINC250K, or on "
+        "the list without the scaffolds of the test molecules."
     )
     property: Literal["qed", "hlm", "mlm", "rlm"] = Field(description="What is predicted.")
     method: str = Field(description="The row of the table.")
@@ -39,7 +40,10 @@ class MoleculeJob(Job):
     whole: bool = Field(
         True, description="Train on the molecules beside their fragments, not on fragments alone."
     )
-    split: Literal["random", "file"] = Field("random", description="85/5/10, shuffled or not.")
+    split: Literal["random", "file", "scaffold"] = Field(
+        "random",
+        description="85/5/10: shuffled, in the order of the file, or scaffold by scaffold.",
+    )
     molecules: int | None = Field(
         None, ge=10, description="Use no more than so many molecules of the list."
     )

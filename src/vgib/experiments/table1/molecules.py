@@ -1,6 +1,6 @@
 """The molecules of the first experiment, and a model trained on them (Sec. 5.1)."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
@@ -11,10 +11,11 @@ import numpy.typing as npt
 import torch
 from torch import Tensor
 
+from vgib.chem.mol import scaffold
 from vgib.data import catalog
 from vgib.data.molecules import from_smiles
 from vgib.data.packed import PackedGraphs
-from vgib.data.splits import Split, random_split, reference_split
+from vgib.data.splits import Split, random_split, reference_split, scaffold_split
 from vgib.experiments.engine.finished import Clock
 from vgib.experiments.table1.job import MoleculeJob
 from vgib.model.augment import with_fragments
@@ -27,7 +28,7 @@ JUDGED_SEEDS = (0, 1, 2)
 
 Where = str | Path | None
 Index = npt.NDArray[np.int64]
-SplitKind = Literal["random", "file"]
+SplitKind = Literal["random", "file", "scaffold"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,18 +48,19 @@ def oracle_of(name: str) -> Oracle:
 def parts_of(job: MoleculeJob, mirror: Where = None, cache: Where = None) -> DividedMolecules:
     """The molecules of a job.
 
-    Both versions are judged on the same molecules: ``tested`` of the list's test part, none of
-    which any model or oracle was trained on. With the split in file order these are the ones of its
-    first tenth that the list oracles do not know. The version ``full`` trains and validates on as
-    many molecules as the list has for that, drawn from the rest of ZINC250K; their labels are
+    All versions are judged on ``tested`` molecules of the list's test part, none of which any model
+    or oracle was trained on: ``list`` and ``full`` on the same ones. With the split in file order,
+    or by scaffold, these are the ones of its test part that the list oracles do not know. The
+    version ``full`` trains and validates on as many molecules as the list has for that, drawn from
+    the rest of ZINC250K; their labels are
     computed, by RDKit or by the list oracle.
     """
     listed = listed_molecules(job.property, job.features, job.molecules, mirror, cache)
-    split = split_of(len(listed), job.split, job.seed)
-    test = listed[judged(split, len(listed), job.split, job.tested, job.seed)]
-    if job.version == "list":
-        return DividedMolecules(listed[fewer(split.train, job)], listed[split.val], test)
     assert listed.ids is not None
+    split = split_of(listed.ids, job.split, job.seed)
+    test = listed[judged(split, len(listed), job.split, job.tested, job.seed)]
+    if job.version != "full":
+        return DividedMolecules(listed[fewer(split.train, job)], listed[split.val], test)
     known = frozenset(listed.ids[i] for i in split.test)
     train, val = sampled(
         job.property,
@@ -79,9 +81,19 @@ def fewer(rows: Index, job: MoleculeJob) -> Index:
     return np.sort(np.random.default_rng(job.seed).permutation(rows)[: job.trained])
 
 
-def split_of(n: int, kind: SplitKind, seed: int) -> Split:
+def split_of(smiles: Sequence[str], kind: SplitKind, seed: int) -> Split:
     """Who trains, validates and tests."""
-    return random_split(n, seed=seed) if kind == "random" else reference_split(n)
+    if kind == "scaffold":
+        return scaffold_split(scaffolds_of(tuple(smiles)), seed=seed)
+    return (
+        random_split(len(smiles), seed=seed) if kind == "random" else reference_split(len(smiles))
+    )
+
+
+@lru_cache(maxsize=1)
+def scaffolds_of(smiles: tuple[str, ...]) -> list[str]:
+    """The scaffold of each molecule, found once for all seeds and methods."""
+    return [scaffold(text) for text in smiles]
 
 
 def judged(split: Split, n: int, kind: SplitKind, tested: int, seed: int) -> Index:
@@ -90,7 +102,8 @@ def judged(split: Split, n: int, kind: SplitKind, tested: int, seed: int) -> Ind
         drawn = np.random.default_rng(seed).permutation(split.test)
     else:
         unknown = np.unique(np.concatenate([random_split(n, seed=s).test for s in JUDGED_SEEDS]))
-        drawn = np.random.default_rng(0).permutation(np.intersect1d(split.test, unknown))
+        draw = np.random.default_rng(seed if kind == "scaffold" else 0)
+        drawn = draw.permutation(np.intersect1d(split.test, unknown))
     return np.sort(drawn[:tested])
 
 

@@ -15,6 +15,12 @@ from vgib.experiments.table1 import curves
 from vgib.experiments.table1.cells import VERSIONS, DivergenceCell, cells
 from vgib.metrics import Estimate
 
+LABELED = (
+    "Rows that end in -guided or -large are trained on fragments that the judging oracle has "
+    "labeled: in the former the predictor chooses the part, in the latter the node scores do"
+)
+"""What every table says in which such rows stand beside others."""
+
 NEAREST = "vgib-paper"
 """A method that takes the nearest size to the asked one, on the same molecules as the guided."""
 
@@ -41,6 +47,8 @@ def tables(found: Sequence[DivergenceCell]) -> list[TextTable]:
             gap_table(own, version, "half", "at half size"),
             gap_table(own, version, "over_sizes", "on average over sizes 0.2 to 0.9"),
         ]
+        if new := [c for c in own if c.records and all("new" in r for r in c.results)]:
+            drawn.append(new_table(new, version))
     for place in places:
         own = [cell for cell in found if (cell.version, cell.target) == place]
         drawn += [paper_rule_table(own), ring_table(own)]
@@ -63,7 +71,7 @@ def rings_table(found: Sequence[DivergenceCell], version: str) -> TextTable:
     title = (
         f"No ring cut, {VERSIONS[version]}: divergence, mean ± spread over molecules, of the "
         "largest of the sizes asked for that keeps at most half of the atoms, and the share kept. "
-        "Scores choose the part; in guided rows the predictor does"
+        f"{LABELED}"
     )
     return by_property(title, found, _rings_text, [whole_ring_row(found)], f"rings {version}")
 
@@ -72,7 +80,7 @@ def gap_table(found: Sequence[DivergenceCell], version: str, part: str, where: s
     """How much of the way from random to the best is gone."""
     title = (
         f"Share of the gap between random and best ring-intact parts that is closed {where}, "
-        f"{VERSIONS[version]}; 0 is chance, 100 % the best there is [95 % over seeds]"
+        f"{VERSIONS[version]}; 0 is chance, 100 % the best there is [95 % over seeds]. {LABELED}"
     )
     return by_property(
         title,
@@ -81,6 +89,20 @@ def gap_table(found: Sequence[DivergenceCell], version: str, part: str, where: s
         offered_rows(found, part),
         f"gap {part} {version}",
     )
+
+
+def new_table(found: Sequence[DivergenceCell], version: str) -> TextTable:
+    """What is left of the gap closed when parts that were trained on are taken away."""
+    title = (
+        f"Share of the parts at half size that are among the labeled training fragments, and the "
+        f"gap closed when the choice is among the other parts alone, {VERSIONS[version]}"
+    )
+
+    def text(cell: DivergenceCell) -> str:
+        known = cell.mean("new", "known_share")
+        return f"{known:.0%} known; {percent(cell.gap_closed('new'))} among the others"
+
+    return by_property(title, found, text, [], f"new {version}")
 
 
 def offered_rows(found: Sequence[DivergenceCell], part: str) -> list[tuple[str, ...]]:
@@ -116,7 +138,9 @@ def by_property(
         rows.setdefault(cell.method, {})[cell.target] = (
             text(cell) + _seeds_text(cell) if cell.records else "..."
         )
-    filled = [(method, *(texts[name] for name in names)) for method, texts in rows.items()]
+    filled = [
+        (method, *(texts.get(name, "...") for name in names)) for method, texts in rows.items()
+    ]
     return TextTable(title, ("method", *names), [*filled, *last], name=table_name)
 
 

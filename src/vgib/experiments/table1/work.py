@@ -8,7 +8,7 @@ whatever it consists of, so that every number comes with the controls of the sam
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import pairwise
-from pathlib import Path
+from time import perf_counter
 from typing import Any
 
 import numpy as np
@@ -18,9 +18,10 @@ from vgib.data.molecules import from_smiles
 from vgib.data.packed import PackedGraphs
 from vgib.experiments.engine.finished import Finished
 from vgib.experiments.table1.atlas import Atlas, Controls, Floats, Judged, Nodes, atlas_of
-from vgib.experiments.table1.job import InterpretationJob
+from vgib.experiments.table1.job import InterpretationJob, MoleculeJob
 from vgib.experiments.table1.molecules import (
     DividedMolecules,
+    Where,
     oracle_of,
     parts_of,
     prediction_error,
@@ -31,22 +32,55 @@ from vgib.oracles.contract import Oracle
 from vgib.select import masks as select
 from vgib.select.random import random_atoms, random_connected
 
+HALF = 0.5
+"""The share of the atoms at which choices are compared."""
+
 DRAWS = 3
 """Random draws for each molecule of the controls that cut rings, which cannot be listed."""
 
 Mask = npt.NDArray[np.bool_]
 
 
-def run(
-    job: InterpretationJob, *, mirror: str | Path | None = None, cache: str | Path | None = None
-) -> Finished:
+def run(job: InterpretationJob, *, mirror: Where = None, cache: Where = None) -> Finished:
     """Trains a model and judges the subgraphs that it finds in held-out molecules."""
-    return run_on(job, parts_of(job, mirror, cache))
+    training = MoleculeJob.of(**job.model_dump(include=set(MoleculeJob.model_fields)))
+    settings = training.model_copy(update={"method": ""}).model_dump_json()
+    return judge(job, _shared(settings, mirror, cache))
 
 
 def run_on(job: InterpretationJob, parts: DividedMolecules) -> Finished:
     """Runs a job on molecules that are at hand."""
-    parts, model, clock = trained(job, parts)
+    return judge(job, Trained.on(job, parts))
+
+
+@dataclass(frozen=True, eq=False)
+class Trained:
+    """A trained model with its molecules, and the seconds that it took.
+
+    Rows that differ in what is selected, and by whom, share one.
+    """
+
+    parts: DividedMolecules
+    model: SubgraphRecognizer
+    seconds: dict[str, float]
+
+    @classmethod
+    def on(cls, job: MoleculeJob, parts: DividedMolecules) -> "Trained":
+        """The model of a job, trained on these molecules and their fragments."""
+        parts, model, clock = trained(job, parts)
+        return cls(parts, model, clock.seconds(model.history_.curve("seconds")))
+
+
+@lru_cache(maxsize=1)  # the rows of one training follow each other
+def _shared(settings: str, mirror: Where, cache: Where) -> Trained:
+    job = MoleculeJob.model_validate_json(settings)
+    return Trained.on(job, parts_of(job, mirror, cache))
+
+
+def judge(job: InterpretationJob, made: Trained) -> Finished:
+    """Judges the subgraphs that a trained model finds in the test molecules."""
+    begun = perf_counter()
+    parts, model = made.parts, made.model
     assert parts.test.ids is not None
     atlas = atlas_of(oracle_of(job.property), parts.test.ids)
     result = {
@@ -60,7 +94,10 @@ def run_on(job: InterpretationJob, parts: DividedMolecules) -> Finished:
         **against_size(job, model, parts.test, atlas),
         "random_connected": grown_at_random(atlas.oracle, parts.test.ids, tuple(job.keeps)),
     }
-    return Finished(result, clock.seconds(model.history_.curve("seconds")))
+    if job.fragments:
+        result["new"] = among_new(job, model, parts, atlas)
+    whole = made.seconds["job"] + perf_counter() - begun
+    return Finished(result, made.seconds | {"job": round(whole, 3)})
 
 
 def by_the_papers_rule(
@@ -152,13 +189,50 @@ def against_size(
 ) -> dict[str, Any]:
     """Divergence against size; each molecule's numbers at one half, and on average over sizes."""
     found = {keep: Found.by(job, model, graphs, atlas, keep) for keep in job.keeps}
-    half = found[min(job.keeps, key=lambda keep: abs(keep - 0.5))]
+    half = found[min(job.keeps, key=lambda keep: abs(keep - HALF))]
     triples = [(one.own.divergence, one.near.random, one.near.best) for one in found.values()]
     return {
         "curve": [{"keep": keep} | one.told() for keep, one in found.items()],
         "half": half.with_each(),
         "over_sizes": each(*np.mean(triples, axis=0)),
     }
+
+
+def among_new(
+    job: InterpretationJob, model: SubgraphRecognizer, parts: DividedMolecules, atlas: Atlas
+) -> dict[str, Any]:
+    """The choice at half size among parts that no training fragment equals, and their share.
+
+    The oracle that judges has labeled the training fragments; a model may know a part by heart. Of
+    the parts within one atom of half size only those stay whose SMILES was not trained on, for the
+    choice as for its controls. A molecule without any is not judged.
+    """
+    test, known = parts.test, frozenset(parts.train.ids or ())
+    answer = model.answer(test)
+    scores = np.split(answer.node_scores, test.node_ptr[1:-1])
+    own, random, best = np.full((3, len(test)), np.nan)
+    shares = []
+    for number, size in enumerate(select.sizes_of_ratio(test.node_ptr, HALF).tolist()):
+        near = atlas.near(number, size)
+        new = [nodes for nodes in near if atlas.texts[number][nodes] not in known]
+        shares.append(1 - len(new) / len(near) if near else np.nan)
+        if not new:
+            continue
+        masks = np.zeros((len(new), len(scores[number])), dtype=bool)
+        for mask, nodes in zip(masks, new, strict=True):
+            mask[list(nodes)] = True
+        if job.rule == "guided":
+            said = answer.predict_parts(number, masks).mean(0)
+            far = np.abs(said - answer.mean[number]).sum(1)
+        else:
+            far = -(masks @ scores[number]) / masks.sum(1)
+        values = np.array([near[nodes] for nodes in new])
+        own[number], random[number], best[number] = (
+            values[far.argmin()],
+            values.mean(),
+            values.min(),
+        )
+    return {"known_share": mean(np.array(shares)), **each(own, random, best)}
 
 
 def each(own: Floats, random: Floats, best: Floats) -> dict[str, Any]:

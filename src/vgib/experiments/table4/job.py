@@ -18,6 +18,11 @@ class ClassificationJob(Job):
     bottleneck: str = Field(description="The row of the table.")
     module: str = Field(description="The registered bottleneck behind that row.")
     options: dict[str, Any] = Field(default_factory=dict, description="Its options.")
+    betas: tuple[float, ...] = Field(
+        (),
+        description="Weights of the bottleneck's price to choose from, by the validation loss; "
+        "none: the one of the options.",
+    )
     readout: Literal["sum", "mean"] = Field(description="How nodes become a graph.")
     fold: int = Field(ge=0, description="The fold that is the test set.")
     folds: int = Field(10, ge=3, description="How many stratified folds there are.")

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from vgib.experiments.engine import paper
-from vgib.experiments.engine.cells import Recorded, recorded
+from vgib.experiments.engine.cells import Recorded, begun, recorded
 from vgib.experiments.engine.drawing import Drawn
 from vgib.experiments.engine.recipe import Recipe
 from vgib.experiments.engine.records import Records
@@ -102,7 +102,8 @@ def cells(made: Recipe, records: Records) -> list[AccuracyCell]:
     controls = {
         cell.place[:3]: _results(cell) for cell in found if cell.place[3] == str(made.control)
     }
-    return [_cell(cell, controls.get(cell.place[:3], {}), numbers, made.control) for cell in found]
+    every = [_cell(cell, controls.get(cell.place[:3], {}), numbers, made.control) for cell in found]
+    return begun(every, lambda cell: cell.bottleneck, lambda cell: cell.results)
 
 
 def _results(cell: Recorded) -> Results:

@@ -138,8 +138,9 @@ def test_a_summary_counts_and_ranks(made: Recipe, records: Records, write: Write
     assert vgib.gain is not None and vgib.gain.value == pytest.approx(0.055)
     assert vgib.published_gain == pytest.approx((0.79 - 0.76 + 0.86 - 0.83) / 2)
     assert gib.collapsed == 1.0 and vgib.collapsed == 0.0
-    # Only GCN has all five rows: vgib first, gib last.
-    assert vgib.rank == 1.0 and gib.rank == 5.0
+    # Only GCN has gsat, which has no rank among rows that both encoders have.
+    assert vgib.rank == 1.0 and gib.rank == 4.0 and gsat.rank is None
+    assert {summary.ranked for summary in found} == {2}
     assert by_name["none"].gain is None and by_name["none"].rank == 2.0
 
 

@@ -180,7 +180,7 @@ class Summary:
         wins: Places where it is better at the 5 % level.
         ties: Places where the interval holds zero.
         losses: Places where it is worse at the 5 % level.
-        rank: Its average rank, over the places where every bottleneck has all folds.
+        rank: Its average rank among the bottlenecks with the most places, over those places.
         ranked: How many those are.
         kept_share: The mean share of nodes kept.
         collapsed: The share of folds in which the gate keeps all or none.
@@ -216,23 +216,25 @@ def summaries(found: Sequence[AccuracyCell], control: str) -> list[Summary]:
     full = {(cell.place, cell.bottleneck): cell for cell in found if cell.is_full}
     names = list(dict.fromkeys(cell.bottleneck for cell in found))
     places = list(dict.fromkeys(cell.place for cell in found))
-    ranked = [place for place in places if all((place, name) in full for name in names)]
-    ranks = average_ranks([[full[place, name].mean for name in names] for place in ranked])
+    counts = Counter(name for _, name in full)
+    rows = [name for name in names if counts[name] and counts[name] == max(counts.values())]
+    ranked = [place for place in places if all((place, name) in full for name in rows)]
+    ranks = average_ranks([[full[place, name].mean for name in rows] for place in ranked])
+    rank_of = dict(zip(rows, ranks, strict=False))
     result = []
-    for number, name in enumerate(names):
+    for name in names:
         pairs = [
             (full[place, name], full[place, control])
             for place in places
             if (place, name) in full and (place, control) in full
         ]
-        rank = ranks[number] if ranks else None
         folds = (
             (cell.place, fold, own["test_accuracy"], usual.results[fold])
             for cell, usual in pairs
             for fold, own in cell.results.items()
         )
         gain = None if name == control or not pairs else mean_gain(folds)
-        result.append(_summary(name, pairs, gain, rank, len(ranked)))
+        result.append(_summary(name, pairs, gain, rank_of.get(name), len(ranked)))
     return result
 
 

@@ -50,11 +50,11 @@ def run(job: InterpretationJob, *, mirror: Where = None, cache: Where = None) ->
 
 def run_on(job: InterpretationJob, parts: DividedMolecules) -> Finished:
     """Runs a job on molecules that are at hand."""
-    return judge(job, Trained.on(job, parts))
+    return judge(job, FittedRow.on(job, parts))
 
 
 @dataclass(frozen=True, eq=False)
-class Trained:
+class FittedRow:
     """A trained model with its molecules, and the seconds that it took.
 
     Rows that differ in what is selected, and by whom, share one.
@@ -65,19 +65,19 @@ class Trained:
     seconds: dict[str, float]
 
     @classmethod
-    def on(cls, job: MoleculeJob, parts: DividedMolecules) -> "Trained":
+    def on(cls, job: MoleculeJob, parts: DividedMolecules) -> "FittedRow":
         """The model of a job, trained on these molecules and their fragments."""
         parts, model, clock = trained(job, parts)
         return cls(parts, model, clock.seconds(model.history_.curve("seconds")))
 
 
 @lru_cache(maxsize=1)  # the rows of one training follow each other
-def _shared(settings: str, mirror: Where, cache: Where) -> Trained:
+def _shared(settings: str, mirror: Where, cache: Where) -> FittedRow:
     job = MoleculeJob.model_validate_json(settings)
-    return Trained.on(job, parts_of(job, mirror, cache))
+    return FittedRow.on(job, parts_of(job, mirror, cache))
 
 
-def judge(job: InterpretationJob, made: Trained) -> Finished:
+def judge(job: InterpretationJob, made: FittedRow) -> Finished:
     """Judges the subgraphs that a trained model finds in the test molecules."""
     begun = perf_counter()
     parts, model = made.parts, made.model

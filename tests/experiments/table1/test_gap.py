@@ -5,7 +5,7 @@ import pytest
 
 from vgib.data.molecules import load_drugs
 from vgib.experiments.table1.atlas import Atlas
-from vgib.experiments.table1.gap import Gap, at_own_size, at_share
+from vgib.experiments.table1.gap import Gap, at_share
 from vgib.oracles import registry
 
 DRUGS = [smiles for smiles in load_drugs()["smiles"] if 12 <= len(smiles) <= 30][:12]
@@ -20,16 +20,15 @@ def test_a_random_choice_closes_nothing_and_the_best_one_everything() -> None:
     rng = np.random.default_rng(0)
     random = rng.uniform(0.2, 0.4, 50)
     best = random - 0.1
-    kept = np.full(50, 0.5)
-    assert Gap(random, random, best, kept).closed.value == pytest.approx(0)
-    assert Gap(best, random, best, kept).closed.value == pytest.approx(1)
-    half = Gap((random + best) / 2, random, best, kept).closed
+    assert Gap(random, random, best).closed.value == pytest.approx(0)
+    assert Gap(best, random, best).closed.value == pytest.approx(1)
+    half = Gap((random + best) / 2, random, best).closed
     assert half.value == pytest.approx(0.5) and half.low <= 0.5 <= half.high
 
 
 def test_molecules_that_cannot_be_judged_are_left_out() -> None:
     own = np.array([0.1, np.nan, 0.2])
-    gap = Gap(own, np.full(3, 0.3), np.full(3, 0.1), np.full(3, 0.5))
+    gap = Gap(own, np.full(3, 0.3), np.full(3, 0.1))
     assert gap.closed.n == 2
     assert gap.told()["divergence"]["n"] == 2
 
@@ -45,13 +44,3 @@ def test_the_best_part_of_the_wanted_size_closes_the_gap(atlas: Atlas, keep: flo
     gap = at_share(atlas, best, keep)
     assert np.allclose(gap.own, gap.best)
     assert (gap.random >= gap.best).all() and gap.closed.value == pytest.approx(1)
-
-
-def test_at_its_own_size_a_part_is_compared_with_its_equals(atlas: Atlas) -> None:
-    chosen = [max(parts, key=lambda nodes: (len(nodes) < 9, nodes)) for parts in atlas.parts]
-    gap = at_own_size(atlas, chosen)
-    for number, nodes in enumerate(chosen):
-        same = [d for part, d in atlas.parts[number].items() if len(part) == len(nodes)]
-        assert gap.random[number] == pytest.approx(np.mean(same))
-        assert gap.best[number] == pytest.approx(min(same))
-        assert gap.own[number] == pytest.approx(atlas.parts[number][nodes])

@@ -23,16 +23,14 @@ class Gap:
     """Divergence of the chosen part of each molecule, and of what it is compared with.
 
     Attributes:
-        own: Of the chosen part.
+        own: The divergence of the chosen part.
         random: The mean of the parts that could have been chosen.
         best: The least of them.
-        kept: The share of the atoms that the chosen part has.
     """
 
     own: Floats
     random: Floats
     best: Floats
-    kept: Floats
 
     @property
     def closed(self) -> Estimate:
@@ -68,20 +66,9 @@ def at_share(atlas: Atlas, chosen: Sequence[Nodes], keep: float) -> Gap:
     wanted = sizes_of_ratio(np.concatenate([[0], np.cumsum(atoms)]), keep)
     near = [_nearest(parts, int(k)) for parts, k in zip(atlas.parts, wanted, strict=True)]
     judged, controls = atlas.judge(chosen), atlas.controls(near)
-    return Gap(judged.divergence, controls.random, controls.best, judged.kept)
+    return Gap(judged.divergence, controls.random, controls.best)
 
 
 def _nearest(parts: Iterable[Nodes], wanted: int) -> int:
     """The number of atoms nearest to the wanted one that a part has; of two the smaller."""
     return min((len(nodes) for nodes in parts), key=lambda size: (abs(size - wanted), size))
-
-
-def at_own_size(atlas: Atlas, chosen: Sequence[Nodes]) -> Gap:
-    """The same among the parts of exactly as many atoms as were chosen: no gain by size."""
-    judged = atlas.judge(chosen)
-    random, best = np.full((2, len(chosen)), np.nan)
-    for number, (nodes, parts) in enumerate(zip(chosen, atlas.parts, strict=True)):
-        same = np.array([d for part, d in parts.items() if len(part) == len(nodes) and d == d])
-        if len(same):
-            random[number], best[number] = same.mean(), same.min()
-    return Gap(judged.divergence, random, best, judged.kept)

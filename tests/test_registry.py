@@ -3,7 +3,7 @@
 import pytest
 
 from vgib.errors import InputError, UnknownNameError
-from vgib.registry import Registry, refuse_unknown_options
+from vgib.registry import Registry, option_names, refuse_unknown_options
 
 
 class Shape:
@@ -18,6 +18,14 @@ class AnyShape(Shape):
 
     def __init__(self, **options: float) -> None:
         super().__init__(options.get("size", 0.0))
+
+
+class Ring(Shape):
+    """A part that hands on what it does not know."""
+
+    def __init__(self, *, hole: float = 0.5, **rest: float) -> None:
+        super().__init__(**rest)
+        self.hole = hole
 
 
 @pytest.fixture
@@ -65,6 +73,15 @@ def test_an_unknown_option_is_refused_with_the_nearest(
 ) -> None:
     with pytest.raises(UnknownNameError, match=r"option of shape \w+ named 'sise'.*'size'"):
         shapes.make(spec, sise=2.0)
+
+
+def test_options_that_are_handed_on_are_those_of_the_class_above() -> None:
+    rings: Registry[Shape] = Registry("ring")
+    rings.register("ring")(Ring)
+    assert option_names(Ring) == ["hole", "size"]
+    assert rings.make("ring", size=2.0).size == 2.0
+    with pytest.raises(UnknownNameError, match=r"option of ring ring named 'sise'.*'size'"):
+        rings.make("ring", sise=2.0)
 
 
 def test_a_part_that_takes_any_option_is_left_to_judge_for_itself(

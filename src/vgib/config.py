@@ -1,8 +1,8 @@
 """Every setting in one place, each with a sentence that is true, and the presets of the method."""
 
 import tomllib
-from collections.abc import Callable, Iterable
-from inspect import Parameter, signature
+from collections.abc import Iterable, Mapping
+from inspect import Parameter
 from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, create_model
@@ -33,17 +33,18 @@ def _wrong_value(error: ValidationError) -> InputError:
     return InputError(f"{name}={first['input']!r}: {first['msg'].lower()}")
 
 
-def checked_options(call: Callable[..., Any], options: dict[str, Any]) -> dict[str, Any]:
-    """The options, each of the type with which ``call`` annotates it, or an :class:`InputError`.
+def checked_options(parameters: Mapping[str, Parameter], options: dict[str, Any]) -> dict[str, Any]:
+    """The options, each of the type with which it is annotated, or an :class:`InputError`.
 
+    >>> from inspect import signature
     >>> def paint(color: Literal["red", "blue"], coats: int = 1) -> None: ...
-    >>> checked_options(paint, {"coats": "two"})
+    >>> checked_options(signature(paint).parameters, {"coats": "two"})
     Traceback (most recent call last):
     vgib.errors.InputError: coats='two': input should be a valid integer, unable to parse string ...
     """
     types: dict[str, Any] = {
         name: (Any if parameter.annotation is Parameter.empty else parameter.annotation, ...)
-        for name, parameter in signature(call, eval_str=True).parameters.items()
+        for name, parameter in parameters.items()
         if name in options
     }
     strict = ConfigDict(arbitrary_types_allowed=True, allow_inf_nan=False)

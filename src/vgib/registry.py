@@ -70,10 +70,22 @@ def refuse_unknown_options(owner: str, call: Callable[..., Any], options: dict[s
 
 
 def _takes_any(call: Callable[..., Any]) -> bool:
-    parameters = inspect.signature(call).parameters.values()
-    return any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters)
+    return any(each.kind is each.VAR_KEYWORD for each in parameters_of(call).values())
 
 
 def option_names(call: Callable[..., Any]) -> list[str]:
     """The names of the arguments that ``call`` takes."""
-    return list(inspect.signature(call).parameters)
+    return list(parameters_of(call))
+
+
+def parameters_of(call: Callable[..., Any]) -> dict[str, inspect.Parameter]:
+    """The arguments that ``call`` takes, by name.
+
+    A class that takes ``**rest`` hands it to the class above it, whose arguments are then its own.
+    """
+    found = dict(inspect.signature(call, eval_str=True).parameters)
+    if isinstance(call, type) and found.pop("rest", None) is not None:
+        kinds = call.__mro__
+        above = next(n for n, kind in enumerate(kinds, 1) if "__init__" in vars(kind))
+        found |= {k: v for k, v in parameters_of(kinds[above]).items() if k not in found}
+    return found

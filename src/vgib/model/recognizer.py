@@ -27,7 +27,7 @@ from vgib.model.shipped import find
 from vgib.nn.bottleneck import PLACES, Bottleneck, Task, bottlenecks
 from vgib.nn.layers import LAYERS
 from vgib.nn.net import SubgraphNet, build
-from vgib.registry import option_names
+from vgib.registry import option_names, parameters_of
 from vgib.select.policy import Selection
 from vgib.train.checkpoint import Epoch, History
 from vgib.train.loop import predict_all, predict_parts, seeded, train
@@ -172,7 +172,7 @@ class SubgraphRecognizer:
         return Resolved(
             Architecture.of(**merged(Architecture.model_fields, chosen.architecture)),
             Training.of(**merged(Training.model_fields, training)),
-            options if kind is None else checked_options(kind, options),
+            options if kind is None else checked_options(parameters_of(kind), options),
         )
 
     def fit(

@@ -4,12 +4,14 @@ Chen, Bian, Han, Cheng, "How Interpretable Are Interpretable Graph Neural Networ
 arXiv:2406.07955.
 """
 
+from typing import Any
+
 import torch
 from torch import Tensor
 
 from vgib.errors import InputError
 from vgib.nn.bottleneck import Bottleneck, Encoded, Perturbed, bottlenecks, straight_through
-from vgib.nn.gsat import GSAT, Level
+from vgib.nn.gsat import GSAT
 from vgib.nn.net import SubgraphNet
 from vgib.nn.paper_vgib import relax
 
@@ -38,8 +40,7 @@ class GMT(GSAT):
         channels: Channels of the node representations.
         draws: :math:`k`.
         beta: Weight of the divergence from the prior, smaller than GSAT's as the authors have it.
-        on, rate, rate_start, rate_step, rate_every, temperature, dropout: As for
-            :class:`~vgib.nn.gsat.GSAT`.
+        rest: Options of :class:`~vgib.nn.gsat.GSAT`.
 
     Note:
         The readouts are averaged, not the outputs, which is the same for a linear head. In
@@ -51,26 +52,10 @@ class GMT(GSAT):
         channels: int,
         *,
         draws: int = 10,
-        on: Level = "edges",
         beta: float = 0.5,
-        rate: float = 0.5,
-        rate_start: float = 0.9,
-        rate_step: float = 0.1,
-        rate_every: int = 10,
-        temperature: float = 1.0,
-        dropout: float = 0.5,
+        **rest: Any,
     ) -> None:
-        super().__init__(
-            channels,
-            on=on,
-            beta=beta,
-            rate=rate,
-            rate_start=rate_start,
-            rate_step=rate_step,
-            rate_every=rate_every,
-            temperature=temperature,
-            dropout=dropout,
-        )
+        super().__init__(channels, beta=beta, **rest)
         if draws < 1:
             raise InputError(f"draws must be at least 1; got {draws}")
         self.draws = draws

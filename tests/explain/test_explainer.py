@@ -31,6 +31,7 @@ CASES: dict[str, dict[str, Any]] = {
     "random": {},
     "subgraphx": {"samples": 1},
     "vgib": {"steps": 3},
+    "vgib-counts": {"steps": 3},
     "vgib-paper": {"steps": 3},
 }
 RANDOM = {"random", "subgraphx", "gnnexplainer", "fidelity-each"}

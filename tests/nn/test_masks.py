@@ -2,7 +2,7 @@
 
 import torch
 
-from vgib.nn.masks import ball_masks, independent_masks, random_masks
+from vgib.nn.masks import ball_masks, every_ball, independent_masks, random_masks
 from vgib.nn.sparse import Adjacency, Segments
 
 
@@ -48,3 +48,22 @@ def test_graphs_without_nodes_are_passed_over() -> None:
     adj = Adjacency.from_edge_index(torch.tensor([[0, 1], [1, 0]]), 2)
     mask = random_masks(adj, graphs, independent=0.3, ball=0.4, hops=4)
     assert mask.shape == (2,)
+
+
+def test_there_is_a_ball_of_every_radius_around_every_node() -> None:
+    adj, graphs = paths(1, 5)
+    found = [(ball.int().tolist(), has.tolist()) for ball, has in every_ball(adj, graphs, 1, 64)]
+    assert len(found) == 10
+    assert found[4] == ([0, 0, 1, 0, 0], [True])
+    assert found[5] == ([0, 1, 1, 1, 0], [True])
+
+
+def test_a_graph_has_no_more_balls_than_nodes_or_than_the_most() -> None:
+    edge_index = torch.tensor([[0, 1], [1, 0]])
+    adj = Adjacency.from_edge_index(edge_index, 6)
+    graphs = Segments.from_batch(torch.tensor([0, 0, 1, 1, 1, 1]))
+    balls = list(every_ball(adj, graphs, 0, most=3))
+    assert [has.tolist() for _, has in balls] == [[True, True], [True, True], [False, True]]
+    # Of four nodes the three that are asked for, evenly spaced.
+    centers = [ball[2:].nonzero().flatten().tolist() for ball, _ in balls]
+    assert centers == [[0], [1], [2]]

@@ -1,6 +1,7 @@
 """The recommended bottleneck: the price of a node, the predictor of parts, the gate, the stages."""
 
 import math
+from dataclasses import replace
 
 import pytest
 import torch
@@ -14,7 +15,7 @@ from vgib.nn.bottleneck import Encoded, Site
 from vgib.nn.net import SubgraphNet, build
 from vgib.nn.sparse import Adjacency, Segments
 from vgib.nn.vgib import VGIB, PartPredictor, Yardstick, divergence, node_price
-from vgib.train.loop import predict, predict_parts, seeded, train
+from vgib.train.loop import predict, predict_counts, predict_parts, seeded, train
 
 SITE = Site(channels=8, in_channels=4, depth=2, outputs=2, task="classification", layer="gin")
 
@@ -187,6 +188,48 @@ def test_a_gate_that_writes_the_label_is_caught(net: SubgraphNet) -> None:
     assert float((honest == graphs.y).float().mean()) > 0.95
 
 
+def twice(count: int, seed: int) -> tuple[PackedGraphs, Tensor]:
+    """The same rings with a second copy of the evidence on the other side, where there is room."""
+    graphs, truth = planted(count, seed)
+    codes, marked = graphs.x.view(count, 8).clone(), truth.view(count, 8)
+    copied = marked.roll(4, 1)
+    assert graphs.y is not None
+    codes[copied] = graphs.y.repeat_interleave(2)
+    return replace(graphs, x=codes.view(-1, 1)), (marked | copied).flatten()
+
+
+def test_what_counts_is_told_of_every_copy_of_the_evidence(net: SubgraphNet) -> None:
+    graphs, truth = twice(200, 1)
+    counts = predict_counts(net, graphs)
+    assert counts.shape == truth.shape
+    assert float(counts.min()) >= 0 and float(counts.max()) <= 1
+    shares = counts.view(200, 8)
+    lowest = shares.masked_fill(~truth.view(200, 8), 1.0).amin(1)
+    other = shares.masked_fill(truth.view(200, 8), 0.0).amax(1)
+    assert float((lowest > other).float().mean()) > 0.8
+
+
+def test_what_counts_is_the_same_in_any_batch(net: SubgraphNet) -> None:
+    graphs, _ = planted(20, 3)
+    alone = torch.cat([predict_counts(net, graphs[[number]]) for number in range(20)])
+    torch.testing.assert_close(predict_counts(net, graphs, batch_size=7), alone)
+
+
+def test_only_a_model_of_parts_can_say_what_counts() -> None:
+    graphs, _ = planted(4, 0)
+    plain = build(
+        encoder="gin",
+        bottleneck="none",
+        cardinalities=graphs.cardinalities,
+        in_channels=1,
+        task="classification",
+        outputs=2,
+        architecture=Architecture(hidden=4, depth=1, head_hidden=4),
+    )
+    with pytest.raises(InputError, match="has learned from parts"):
+        predict_counts(plain, graphs)
+
+
 def test_each_stage_moves_its_own_part_of_the_network() -> None:
     assert [stage.name for stage in VGIB.stages] == ["network", "predictor", "gate"]
     moved = [stage.moves for stage in VGIB.stages]
@@ -206,12 +249,23 @@ def test_the_price_rises_over_the_first_half_of_the_last_stage() -> None:
     assert prices == [0.5, 1.0, 1.5, 2.0, 2.0, 2.0, 2.0, 2.0]
 
 
+def test_the_gates_sharpen_over_the_last_stage() -> None:
+    bottleneck = VGIB(SITE, temperature=0.2)
+    bottleneck.start_epoch(0, 10)
+    assert bottleneck.temperature_now == 1
+    bottleneck.start_epoch(3, 10)
+    assert bottleneck.temperature_now == pytest.approx(0.2 ** (3 / 7))
+    bottleneck.start_epoch(8, 10)
+    assert bottleneck.temperature_now == pytest.approx(0.2)
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
     [
         ({"beta": -1.0}, "beta must be zero or positive"),
         ({"independent": 0.7, "ball": 0.7}, "independent \\+ ball must be a share"),
         ({"smoothing": 2.0}, "smoothing must be a share"),
+        ({"temperature": 0.0}, "temperature must be positive"),
     ],
 )
 def test_a_wrong_option_is_refused(options: dict[str, float], message: str) -> None:

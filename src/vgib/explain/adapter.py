@@ -228,3 +228,16 @@ class PosthocVGIB(Adapted):
 
     def __init__(self, *, steps: int = 800, batch_size: int = 64, **options: Any) -> None:
         super().__init__(steps=steps, batch_size=batch_size, **options)
+
+
+@explainers.register("vgib-counts")
+class PosthocCounts(PosthocVGIB):
+    """The same, asked what counts in the place of what suffices.
+
+    See :meth:`vgib.nn.vgib.VGIB.counts`: what another part of the graph says too has its score.
+    """
+
+    def explain(self, case: Case) -> Tensor:
+        """The share of the evidence that goes when a node goes."""
+        counts: Tensor = self.fitted.counts(encoded_of(case))
+        return counts

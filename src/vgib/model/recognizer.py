@@ -30,13 +30,16 @@ from vgib.nn.net import SubgraphNet, build
 from vgib.registry import option_names, parameters_of
 from vgib.select.policy import Selection
 from vgib.train.checkpoint import Epoch, History
-from vgib.train.loop import predict_all, predict_parts, seeded, train
+from vgib.train.loop import predict_all, predict_counts, predict_parts, seeded, train
 
 log = logging.getLogger(__name__)
 
 VALIDATION_SHARE = 0.1
 MEMBERS = "members"
 """The folder inside a model's folder that holds its further members, numbered from 1."""
+
+QUESTIONS = ("suffices", "counts")
+"""What node scores can answer."""
 
 BATCH_SIZE = 512
 """Graphs that go through the network at once: few enough that their states stay in the cache."""
@@ -350,9 +353,25 @@ class SubgraphRecognizer:
             raise InputError("a regression model has no class probabilities; use predict")
         return self.answer(packed).mean
 
-    def scores(self, graphs: Any) -> Array:
-        """Node scores in [0, 1], packed: all nodes of the first graph, then of the second, ..."""
-        return self.answer(graphs).node_scores
+    def scores(self, graphs: Any, question: str = "suffices") -> Array:
+        """Node scores in [0, 1], packed: all nodes of the first graph, then of the second, ...
+
+        Args:
+            graphs: Of any kind that the model takes.
+            question: ``"suffices"``: the part from which the prediction follows, where a second
+                copy of the evidence may be left out. ``"counts"``: the share of the evidence that
+                goes when the node goes, told of every copy; only by the bottleneck ``"vgib"``.
+        """
+        if question not in QUESTIONS:
+            raise unknown_name("question", question, QUESTIONS)
+        answer = self.answer(graphs)
+        if question == "suffices":
+            return answer.node_scores
+        counted = [
+            predict_counts(member.network_, answer.graphs, device=self.device)
+            for member in (self, *self.further_)
+        ]
+        return torch.stack(counted).mean(0).numpy()
 
     def subgraphs(
         self,

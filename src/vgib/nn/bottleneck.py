@@ -222,6 +222,14 @@ class Bottleneck(nn.Module):
         """
         raise TypeError(f"{type(self).__name__} has not learned from parts")
 
+    def counts(self, encoded: Encoded) -> Tensor:
+        """What counts: the share of the evidence that goes when a node goes, ``[num_nodes]``.
+
+        Unlike the scores it is told also of what another part of the graph says too. Only asked of
+        a bottleneck that ``judges_parts``.
+        """
+        raise TypeError(f"{type(self).__name__} has not learned from parts")
+
     def inner_gradients(self, encoded: Encoded) -> Iterator[None]:
         """The steps of the inner level (GIB alone): each leaves a gradient in its parameters."""
         return iter(())

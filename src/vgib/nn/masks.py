@@ -4,6 +4,8 @@ Independent draws almost never show a whole ring or group; balls around a node d
 show what a graph looks like without one, and the whole graph is what a part is compared with.
 """
 
+from collections.abc import Iterator
+
 import torch
 from torch import Tensor
 
@@ -51,3 +53,23 @@ def ball_masks(adj: Adjacency, graphs: Segments, hops: int) -> Tensor:
         grown = (adj @ reached + reached > 0).to(reached)
         reached = torch.where(radius >= step, grown, reached)
     return reached.squeeze(1)
+
+
+def every_ball(
+    adj: Adjacency, graphs: Segments, hops: int, most: int
+) -> Iterator[tuple[Tensor, Tensor]]:
+    """Balls of 0 to ``hops`` steps around the nodes of each graph, one of each graph at a time.
+
+    Each comes as the nodes inside, ``[num_nodes]``, and whether the graph has such a ball,
+    ``[num_graphs]``: a graph has one around each node, or around ``most`` evenly spaced ones.
+    """
+    first, sizes = graphs.ptr[:-1].long(), graphs.ptr.diff().long()
+    centers = sizes.clamp(max=most)
+    for number in range(int(centers.max()) if len(centers) else 0):
+        has = centers > number
+        reached = torch.zeros(adj.num_nodes, 1, device=first.device)
+        reached[(first + number * sizes // centers.clamp(min=1))[has]] = 1.0
+        for step in range(hops + 1):
+            if step:
+                reached = (adj @ reached + reached > 0).to(reached)
+            yield reached.squeeze(1), has

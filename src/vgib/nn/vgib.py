@@ -13,9 +13,10 @@ Three stages of training, each against the ones before it held fixed:
 
 :math:`D` is the divergence of two predictions, :math:`D_0` its mean over the graphs of the same
 predicted class when nothing passes, and :math:`\mathrm{KL}_1` the mean price of a node that passes
-whole. Both terms run from 0 to 1 on every dataset, so that :math:`\beta = 1` has no unit: *a part
-is kept if its share of the evidence exceeds its share of the price.* A class that is the absence of
-something has its evidence everywhere, gains nothing by a part, and may end with "no part".
+whole. Both terms run from 0 to 1 on every dataset, so that :math:`\beta` has no unit: *a part is
+kept if its share of the evidence exceeds* :math:`\beta` *times its share of the price.* A class that
+is the absence of something has its evidence everywhere, gains nothing by a part, and may end with
+"no part".
 
 ``docs/theory.md`` says what the price bounds, and why the gate cannot write the label.
 """
@@ -30,12 +31,18 @@ from vgib.errors import InputError
 from vgib.nn.bottleneck import Bottleneck, Encoded, Perturbed, Site, Stage, Task, bottlenecks
 from vgib.nn.encoder import Encoder
 from vgib.nn.layers import BatchNorm
-from vgib.nn.masks import random_masks
+from vgib.nn.masks import every_ball, random_masks
 from vgib.nn.paper_vgib import inject_noise, relax
 from vgib.nn.sparse import Adjacency, Segments
 
 LARGEST_DEGREE = 11
 """Nodes of more neighbors share one embedding."""
+
+COUNTED_HOPS = 2
+"""The largest radius of the balls by which it is measured what counts."""
+
+COUNTED_BALLS = 64
+"""Around so many nodes of each graph, at most, there is a ball of every radius."""
 
 
 def node_price(keep: Tensor, x: Tensor, mean: Tensor, std: Tensor, floor: float) -> Tensor:
@@ -230,8 +237,9 @@ class Yardstick(nn.Module):
 class VGIB(Bottleneck):
     """Keeps the part of a graph whose share of the evidence exceeds its share of the price.
 
-    The scores answer *what suffices*: one part from which the prediction follows. The prediction is
-    the network's own, from the whole graph.
+    The scores answer *what suffices*: one part from which the prediction follows. :meth:`counts`
+    answers the other question, *what counts*. The prediction is the network's own, from the whole
+    graph.
 
     Args:
         site: The network around it.
@@ -241,7 +249,8 @@ class VGIB(Bottleneck):
         independent: Share of the masks of training that open and close single nodes.
         ball: Share of those that show or hide a ball around a node; the rest show the whole graph.
         hops: Largest radius of a ball.
-        temperature: Of the relaxed gates.
+        temperature: Of the relaxed gates at the end. They start at one, half open, and sharpen, so
+            that what has been learned from is what is cut out at one half.
         floor: Least share of noise in a node, as far as its price is concerned.
         hidden: Hidden channels of the gate.
     """
@@ -250,6 +259,8 @@ class VGIB(Bottleneck):
     judges_parts = True
     RISE = 0.5
     """The share of the last stage in which the price rises from zero to ``beta``."""
+    SHARPEN = 0.7
+    """The share of the last stage in which the gates sharpen."""
 
     stages = (
         Stage("network", moves=("features", "encoder", "head"), weights={"clean": 1.0}),
@@ -269,12 +280,12 @@ class VGIB(Bottleneck):
         self,
         site: Site,
         *,
-        beta: float = 1.0,
+        beta: float = 0.7,
         smoothing: float = 0.3,
         independent: float = 0.35,
         ball: float = 0.4,
         hops: int = 4,
-        temperature: float = 1.0,
+        temperature: float = 0.2,
         floor: float = 0.01,
         hidden: int = 64,
     ) -> None:
@@ -288,9 +299,11 @@ class VGIB(Bottleneck):
         self.predictor = PartPredictor(site)
         self.gate = NodeGate(site, hidden, smoothing)
         self.yardstick = Yardstick(site)
+        if temperature <= 0:
+            raise InputError(f"temperature must be positive; got {temperature}")
         self.beta, self.price_now = beta, beta
         self.draw_masks = partial(random_masks, independent=independent, ball=ball, hops=hops)
-        self.temperature, self.floor = temperature, floor
+        self.temperature, self.temperature_now, self.floor = temperature, temperature, floor
 
     @classmethod
     def at(cls, site: Site, **options: Any) -> Self:
@@ -298,8 +311,9 @@ class VGIB(Bottleneck):
         return cls(site, **options)
 
     def start_epoch(self, epoch: int, epochs: int) -> None:
-        """The price rises, so that evidence is found before it is given up."""
+        """The price rises, so that evidence is found before it is given up; the gates sharpen."""
         self.price_now = self.beta * min(1.0, (epoch + 1) / (self.RISE * epochs))
+        self.temperature_now = self.temperature ** min(1.0, epoch / (self.SHARPEN * epochs))
 
     def forward(self, encoded: Encoded) -> Perturbed:
         """Scores; in training what the stage at hand learns from."""
@@ -331,7 +345,7 @@ class VGIB(Bottleneck):
             ones = torch.ones_like(logits)
             whole = predictor(x, adj, graphs, ones)
             self.yardstick.watch(whole, predictor.nothing(), self.prices(x, ones))
-        keep = relax(logits, self.temperature)
+        keep = relax(logits, self.temperature_now)
         lost = self.yardstick.share_lost(whole, predictor(x, adj, graphs, keep))
         paid = graphs.mean(self.prices(x, keep).unsqueeze(1)).squeeze(1) / self.yardstick.price
         weight = self.yardstick.weight(whole)
@@ -339,6 +353,30 @@ class VGIB(Bottleneck):
             "evidence": (weight * lost).mean(),
             "price": self.price_now * (weight * paid).mean(),
         }
+
+    def counts(self, encoded: Encoded) -> Tensor:
+        r"""What counts: the share of the evidence that goes when a node goes, ``[num_nodes]``.
+
+        .. math:: c_j = \mathbb E_M [S(M) \mid j \notin M] - \mathbb E_M [S(M) \mid j \in M],
+                  \quad S(M) = D\bigl(f(G), f(G_M)\bigr) / D_0
+
+        The masks :math:`M` are the balls of at most :data:`COUNTED_HOPS` steps around every node,
+        and all but each of them. A node has its count also where another one says the same.
+        """
+        adj, graphs, predictor = encoded.adj, encoded.graphs, self.predictor
+        x = predictor.embed(encoded)
+        whole = predictor(x, adj, graphs, torch.ones_like(x[:, 0]))
+        shown, lost_shown, hidden, lost_hidden = x.new_zeros(4, len(x))
+        for ball, has in every_ball(adj, graphs, COUNTED_HOPS, COUNTED_BALLS):
+            for mask in (ball, 1 - ball):
+                lost = self.yardstick.share_lost(whole, predictor(x, adj, graphs, mask))
+                used, lost = has[graphs.batch].to(x), lost[graphs.batch]
+                shown += used * mask
+                hidden += used * (1 - mask)
+                lost_shown += used * mask * lost
+                lost_hidden += used * (1 - mask) * lost
+        difference: Tensor = lost_hidden / hidden.clamp(min=1) - lost_shown / shown.clamp(min=1)
+        return difference.clamp(0, 1)
 
     def prices(self, x: Tensor, keep: Tensor) -> Tensor:
         """The price of each node, ``[num_nodes]``."""

@@ -226,6 +226,32 @@ def predict_parts(
     return torch.cat(outputs)
 
 
+@torch.no_grad()
+def predict_counts(
+    net: SubgraphNet,
+    graphs: PackedGraphs,
+    *,
+    batch_size: int = 512,
+    device: torch.device | str = "cpu",
+) -> Tensor:
+    """What counts, by a bottleneck that has learned from parts: one share a node, ``[num_nodes]``.
+
+    See :meth:`vgib.nn.vgib.VGIB.counts`.
+    """
+    if not net.bottleneck.judges_parts:
+        raise InputError(
+            "only a model that has learned from parts can say what counts; train one with the "
+            "bottleneck 'vgib'"
+        )
+    net.to(device).eval()
+    with threads(1):
+        found = [
+            net.bottleneck.counts(net.encode(batch.x, batch.adj, batch.graphs)).cpu()
+            for batch in graphs.batches(batch_size, device=device)
+        ]
+    return torch.cat(found)
+
+
 @contextmanager
 def threads(count: int) -> Iterator[None]:
     """Runs a block with so many torch threads, and goes back to as many as before.

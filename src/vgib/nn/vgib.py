@@ -14,9 +14,9 @@ Three stages of training, each against the ones before it held fixed:
 :math:`D` is the divergence of two predictions, :math:`D_0` its mean over the graphs of the same
 predicted class when nothing passes, and :math:`\mathrm{KL}_1` the mean price of a node that passes
 whole. Both terms run from 0 to 1 on every dataset, so that :math:`\beta` has no unit: *a part is
-kept if its share of the evidence exceeds* :math:`\beta` *times its share of the price.* A class that
-is the absence of something has its evidence everywhere, gains nothing by a part, and may end with
-"no part".
+kept if its share of the evidence exceeds* :math:`\beta` *times its share of the price.* A class
+that is the absence of something has its evidence everywhere, gains nothing by a part, and may end
+with "no part".
 
 ``docs/theory.md`` says what the price bounds, and why the gate cannot write the label.
 """

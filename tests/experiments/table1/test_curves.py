@@ -12,7 +12,7 @@ from vgib.experiments.table1.curves import gap_bars, size_curves
 @pytest.fixture
 def cells(invented: Callable[[int], dict[str, Any]]) -> list[DivergenceCell]:
     return [
-        DivergenceCell("list", target, method, 1, {0: {"result": invented(own)}}, None)
+        DivergenceCell(1, {0: {"result": invented(own)}}, "list", target, method, None)
         for target in ("qed", "hlm")
         for method, own in (("gib", 280), ("vgib-paper-guided", 220), ("mine", 240))
     ]
@@ -24,5 +24,5 @@ def test_curves_and_bars_are_drawn_for_every_panel(cells: list[DivergenceCell]) 
 
 
 def test_without_records_there_is_nothing_to_draw() -> None:
-    empty = [DivergenceCell("list", "qed", "gib", 3, {}, None)]
+    empty = [DivergenceCell(3, {}, "list", "qed", "gib", None)]
     assert size_curves(empty) == gap_bars(empty) == ""

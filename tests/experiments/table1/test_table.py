@@ -84,7 +84,7 @@ def test_molecules_that_were_not_judged_are_left_out(
     write("gsat", 220)
     record = next(iter(records))
     record["result"]["half"]["each"][0] = None
-    (group,) = DivergenceCell("list", "qed", "gsat", 3, {0: record}, None).groups("half", "each")
+    (group,) = DivergenceCell(3, {0: record}, "list", "qed", "gsat", None).groups("half", "each")
     assert len(group) == MOLECULES - 1
 
 
@@ -106,8 +106,8 @@ def test_seeds_that_did_different_things_are_told_by_their_range() -> None:
     def seed(share: float) -> dict[str, Any]:
         return {"result": {"paper": {"kept_share": share}}}
 
-    alike = DivergenceCell("list", "qed", "gsat", 2, {0: seed(0.5), 1: seed(0.54)}, None)
-    apart = DivergenceCell("list", "qed", "gsat", 2, {0: seed(0.05), 1: seed(1.0)}, None)
+    alike = DivergenceCell(2, {0: seed(0.5), 1: seed(0.54)}, "list", "qed", "gsat", None)
+    apart = DivergenceCell(2, {0: seed(0.05), 1: seed(1.0)}, "list", "qed", "gsat", None)
     assert alike.kept("paper") == "52%" and apart.kept("paper") == "5 to 100%"
 
 

@@ -56,8 +56,8 @@ def _found(jobs: list[Job], done: dict[str, Record]) -> dict[int, Record]:
 
 
 @dataclass(frozen=True)
-class OverSeeds:
-    """A cell whose numbers are told as their mean and spread over seeds.
+class SeededCell:
+    """One cell of a table over its seeds; a table adds the place of the cell and its numbers.
 
     Attributes:
         seeds: How many the recipe asks for.
@@ -66,6 +66,22 @@ class OverSeeds:
 
     seeds: int
     records: dict[int, Record]
+
+    @property
+    def results(self) -> list[dict[str, Any]]:
+        """What was measured, in the order of the seeds."""
+        return [self.records[seed]["result"] for seed in sorted(self.records)]
+
+    @property
+    def few(self) -> str:
+        """`` [1/3]`` behind a number of which seeds are missing, else nothing."""
+        done = len(self.records)
+        return "" if done == self.seeds else f" [{done}/{self.seeds}]"
+
+
+@dataclass(frozen=True)
+class OverSeeds(SeededCell):
+    """A cell whose numbers are told as their mean and spread over seeds."""
 
     def value(self, seed: int, name: str) -> float | None:
         """One measure of one seed; ``None`` where there is no such measure."""

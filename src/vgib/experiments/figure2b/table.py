@@ -6,11 +6,11 @@ from typing import Any
 
 import numpy as np
 
-from vgib.experiments.engine.cells import recorded
+from vgib.experiments.engine.cells import SeededCell, recorded
 from vgib.experiments.engine.curves import new_figure, svg
 from vgib.experiments.engine.drawing import Drawn
 from vgib.experiments.engine.recipe import Recipe
-from vgib.experiments.engine.records import Record, Records
+from vgib.experiments.engine.records import Records
 from vgib.experiments.engine.statistics import over_seeds, signed
 from vgib.experiments.engine.tables import TextTable
 from vgib.experiments.table1.cells import SHORT
@@ -25,18 +25,16 @@ LABELS = {
 
 
 @dataclass(frozen=True)
-class Disturbance:
+class Disturbance(SeededCell):
     """One method on one property in one version, over seeds."""
 
     version: str
     target: str
     method: str
-    records: dict[int, Record]
 
     def means(self, name: str) -> list[float]:
         """The mean change of the predictions by noise in one place, by seed."""
-        found = (self.records[seed]["result"]["each"][name] for seed in sorted(self.records))
-        return [float(np.mean(each)) / 1000 for each in found]
+        return [float(np.mean(result["each"][name])) / 1000 for result in self.results]
 
     def change(self, name: str) -> Estimate:
         """The mean change of the prediction by noise in one place."""
@@ -49,11 +47,8 @@ class Disturbance:
 
 def disturbances(made: Recipe, records: Records) -> list[Disturbance]:
     """Every cell of the recipe with what is recorded of it."""
-    return [
-        Disturbance(version, target, method, cell.records)
-        for cell in recorded(made, records)
-        for version, target, method in [cell.place]
-    ]
+    found = recorded(made, records)
+    return [Disturbance(cell.repeats, cell.records, *cell.place) for cell in found]
 
 
 def draw(made: Recipe, records: Records) -> Drawn:

@@ -3,14 +3,13 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import nan
-from typing import Any
 
 import numpy as np
 
 from vgib.experiments.engine import paper
-from vgib.experiments.engine.cells import begun, recorded
+from vgib.experiments.engine.cells import SeededCell, begun, recorded
 from vgib.experiments.engine.recipe import Recipe
-from vgib.experiments.engine.records import Record, Records
+from vgib.experiments.engine.records import Records
 from vgib.experiments.engine.statistics import Array, over_seeds
 from vgib.metrics import Estimate
 
@@ -41,15 +40,13 @@ SAME_SHARE = 0.15
 
 
 @dataclass(frozen=True)
-class DivergenceCell:
+class DivergenceCell(SeededCell):
     """One method on one property in one version, over seeds.
 
     Attributes:
         version: What was trained on.
         target: What was predicted.
         method: The row.
-        seeds: How many the recipe asks for.
-        records: What is recorded, by seed.
         published: The paper's mean and spread.
         rule: How its whole rings are selected, by scores or ``guided`` by the predictor.
     """
@@ -57,20 +54,8 @@ class DivergenceCell:
     version: str
     target: str
     method: str
-    seeds: int
-    records: dict[int, Record]
     published: tuple[float, float] | None
     rule: str = "ring_intact"
-
-    @property
-    def results(self) -> list[dict[str, Any]]:
-        """The results, in the order of the seeds."""
-        return [self.records[seed]["result"] for seed in sorted(self.records)]
-
-    @property
-    def is_full(self) -> bool:
-        """Whether all seeds are recorded."""
-        return len(self.records) == self.seeds
 
     def mean(self, part: str, name: str) -> float:
         """A number of a part of the result, averaged over seeds."""
@@ -177,11 +162,9 @@ def cells(made: Recipe, records: Records) -> list[DivergenceCell]:
     numbers = paper.numbers("table1")
     found = [
         DivergenceCell(
-            version,
-            target,
-            method,
             cell.repeats,
             cell.records,
+            *(version, target, method),
             paper.value(numbers, PUBLISHED.get(method, ""), target),
             str(cell.job.model_dump()["rule"]),
         )

@@ -116,11 +116,11 @@ def offered_rows(found: Sequence[DivergenceCell], part: str) -> list[tuple[str, 
         other = next(nearest, None)
         if (same := cell.gap_closed_at_own_size(part)) is not None:
             title = f"{cell.method}, exactly as many atoms"
-            rows.setdefault(title, {})[cell.target] = percent(same) + _seeds_text(cell)
+            rows.setdefault(title, {})[cell.target] = percent(same) + cell.few
         if other and other.records:
             title = f"{cell.method}, one atom more allowed"
             among = percent(cell.gap_closed_among(other, part))
-            rows.setdefault(title, {})[cell.target] = among + _seeds_text(cell)
+            rows.setdefault(title, {})[cell.target] = among + cell.few
     return [(title, *(texts.get(name, "...") for name in names)) for title, texts in rows.items()]
 
 
@@ -136,7 +136,7 @@ def by_property(
     rows: dict[str, dict[str, str]] = {}
     for cell in found:
         rows.setdefault(cell.method, {})[cell.target] = (
-            text(cell) + _seeds_text(cell) if cell.records else "..."
+            text(cell) + cell.few if cell.records else "..."
         )
     filled = [
         (method, *(texts.get(name, "...") for name in names)) for method, texts in rows.items()
@@ -191,7 +191,7 @@ def _paper_rule_row(cell: DivergenceCell) -> tuple[str, ...]:
         return (cell.method, "...", *[""] * 9)
     return (
         cell.method,
-        f"{cell.mean('paper', 'divergence'):.3f} ± {cell.spread('paper'):.2f}" + _seeds_text(cell),
+        f"{cell.mean('paper', 'divergence'):.3f} ± {cell.spread('paper'):.2f}" + cell.few,
         "" if cell.published is None else f"{cell.published[0]:.2f} ± {cell.published[1]:.2f}",
         cell.kept("paper"),
         f"{cell.mean('paper', 'connected_share'):.0%}",
@@ -220,7 +220,7 @@ def _ring_row(cell: DivergenceCell) -> tuple[str, ...]:
 
     def numbers(part: str) -> tuple[str, ...]:
         return (
-            f"{cell.mean(part, 'divergence'):.3f} ± {cell.spread(part):.2f}" + _seeds_text(cell),
+            f"{cell.mean(part, 'divergence'):.3f} ± {cell.spread(part):.2f}" + cell.few,
             cell.kept(part),
             f"{cell.mean(part, 'random'):.3f}",
             f"{cell.mean(part, 'best'):.3f}",
@@ -317,10 +317,6 @@ def _rings_text(cell: DivergenceCell) -> str:
     at = cell.up_to_half()
     mean, spread, kept = (cell.curve(name)[at] for name in ("divergence", "spread", "kept_share"))
     return f"{mean:.3f} ± {spread:.2f}, {kept:.0%} kept"
-
-
-def _seeds_text(cell: DivergenceCell) -> str:
-    return "" if cell.is_full else f" [{len(cell.records)}/{cell.seeds}]"
 
 
 def _place(found: Sequence[DivergenceCell]) -> str:

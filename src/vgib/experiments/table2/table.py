@@ -8,30 +8,22 @@ from typing import Any
 import numpy as np
 
 from vgib.experiments.engine import paper
-from vgib.experiments.engine.cells import recorded
+from vgib.experiments.engine.cells import SeededCell, recorded
 from vgib.experiments.engine.drawing import Drawn
 from vgib.experiments.engine.recipe import Recipe
-from vgib.experiments.engine.records import Record, Records
+from vgib.experiments.engine.records import Records
 from vgib.experiments.engine.statistics import spread
 from vgib.experiments.engine.tables import TextTable
 from vgib.experiments.table1.cells import PUBLISHED
 
 
 @dataclass(frozen=True)
-class Course:
-    """The trainings of one method.
-
-    Attributes:
-        version: What was trained on.
-        method: The row.
-        runs: How many the recipe asks for.
-        records: What is recorded, by seed.
-    """
+class Course(SeededCell):
+    """The trainings of one method on one version of a property's molecules."""
 
     version: str
+    target: str
     method: str
-    runs: int
-    records: dict[int, Record]
 
     @property
     def seconds(self) -> list[float]:
@@ -46,17 +38,12 @@ class Course:
     @property
     def traces(self) -> list[dict[str, Any]]:
         """The results that were followed step by step."""
-        found = [self.records[seed]["result"] for seed in sorted(self.records)]
-        return [result for result in found if "trace" in result]
+        return [result for result in self.results if "trace" in result]
 
 
 def courses(made: Recipe, records: Records) -> list[Course]:
     """Every method of the recipe with what is recorded of it."""
-    return [
-        Course(version, method, cell.repeats, cell.records)
-        for cell in recorded(made, records)
-        for version, _, method in [cell.place]
-    ]
+    return [Course(cell.repeats, cell.records, *cell.place) for cell in recorded(made, records)]
 
 
 def draw(made: Recipe, records: Records) -> Drawn:
@@ -88,7 +75,6 @@ def time_table(found: Sequence[Course], control: str) -> TextTable:
 def _seconds_text(course: Course) -> str:
     if not course.records:
         return "..."
-    few = "" if len(course.records) == course.runs else f" [{len(course.records)}/{course.runs}]"
     if len(course.records) == 1:
-        return f"{course.mean:.1f}{few}"
-    return f"{course.mean:.1f} ± {spread(course.seconds):.1f}{few}"
+        return f"{course.mean:.1f}{course.few}"
+    return f"{course.mean:.1f} ± {spread(course.seconds):.1f}{course.few}"

@@ -11,10 +11,10 @@ from typing import Any, Literal
 import numpy as np
 
 from vgib.experiments.engine import paper
-from vgib.experiments.engine.cells import recorded
+from vgib.experiments.engine.cells import SeededCell, recorded
 from vgib.experiments.engine.drawing import Drawn
 from vgib.experiments.engine.recipe import Recipe
-from vgib.experiments.engine.records import Record, Records
+from vgib.experiments.engine.records import Records
 from vgib.experiments.engine.statistics import Array, over_seeds, plain, signed, verdict
 from vgib.experiments.engine.tables import TextTable
 from vgib.metrics import Estimate
@@ -31,32 +31,23 @@ PUBLISHED = {"vgib-paper": "vgib"}
 
 
 @dataclass(frozen=True)
-class FidelityCell:
+class FidelityCell(SeededCell):
     """One method on one network of one property, over seeds.
 
     Attributes:
         target: What the network predicts.
         gnn: The network.
         method: The row.
-        seeds: How many the recipe asks for.
-        records: What is recorded, by seed.
     """
 
     target: str
     gnn: str
     method: str
-    seeds: int
-    records: dict[int, Record]
 
     @property
     def place(self) -> tuple[str, str]:
         """Where methods are compared."""
         return self.target, self.gnn
-
-    @property
-    def results(self) -> list[dict[str, Any]]:
-        """What was measured, in the order of the seeds."""
-        return [self.records[seed]["result"] for seed in sorted(self.records)]
 
     @property
     def ratios(self) -> list[float]:
@@ -109,14 +100,11 @@ def cells(made: Recipe, records: Records) -> list[FidelityCell]:
             shared[place] = shared.get(place, set(cell.records)) & cell.records.keys()
     return [
         FidelityCell(
-            target,
-            gnn,
-            method,
             cell.repeats,
-            {s: r for s, r in cell.records.items() if s in shared[target, gnn]},
+            {s: r for s, r in cell.records.items() if s in shared[cell.place[:2]]},
+            *cell.place,
         )
         for cell in found
-        for target, gnn, method in [cell.place]
     ]
 
 
@@ -212,7 +200,7 @@ def fidelity_table(
         number = f"{cell.fidelity(side, _place(cell, ratio)):.3f}"
         published = cell.published(side)
         shown = number if published is None else f"{number} ({published:.3f})"
-        return shown + _partial(cell)
+        return shown + cell.few
 
     return _by_property(title, [cell for cell in found if cell.gnn == gnn], text)
 
@@ -391,10 +379,6 @@ def _by_property(
 
 def _place(cell: FidelityCell, ratio: float) -> int:
     return int(np.argmin([abs(own - ratio) for own in cell.ratios]))
-
-
-def _partial(cell: FidelityCell) -> str:
-    return "" if len(cell.records) == cell.seeds else f" [{len(cell.records)}/{cell.seeds}]"
 
 
 def _text(value: float, form: str) -> str:

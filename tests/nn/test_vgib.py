@@ -14,7 +14,7 @@ from vgib.errors import InputError
 from vgib.nn.bottleneck import Encoded, Site
 from vgib.nn.net import SubgraphNet, build
 from vgib.nn.sparse import Adjacency, Segments
-from vgib.nn.vgib import VGIB, PartPredictor, Yardstick, divergence, node_price
+from vgib.nn.vgib import VGIB, PartPredictor, Yardstick, divergence, node_price, tariff
 from vgib.train.loop import predict, predict_counts, predict_parts, seeded, train
 
 SITE = Site(channels=8, in_channels=4, depth=2, outputs=2, task="classification", layer="gin")
@@ -62,6 +62,14 @@ def test_the_gradient_of_the_price_is_that_of_finite_differences() -> None:
     x, mean, std = torch.randn(4, 3).double(), torch.zeros(3).double(), torch.ones(3).double()
     keep = torch.rand(4, dtype=torch.float64).mul(0.9).requires_grad_()
     assert torch.autograd.gradcheck(lambda k: node_price(k, x, mean, std, 0.01), (keep,))
+
+
+def test_the_tariff_is_progressive_from_nothing_to_everything() -> None:
+    share = torch.linspace(0, 1, 11)
+    paid = tariff(share)
+    assert paid[[0, 10]].tolist() == [0.0, 1.0]
+    assert bool((paid.diff().diff() > 0).all())
+    assert float(tariff(torch.tensor(0.2))) == pytest.approx(0.12)
 
 
 # ---- how far predictions are apart ---------------------------------------------------------------

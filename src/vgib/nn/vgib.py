@@ -9,14 +9,16 @@ Three stages of training, each against the ones before it held fixed:
 3. the *gate* :math:`\lambda`, against the predictor:
 
 .. math:: \min \; \mathbb E \Bigl[ \frac{D\bigl(f(G), f(G_\lambda)\bigr)}{D_0} +
-          \beta\, \frac{\frac1m \sum_j \mathrm{KL}_j(\lambda_j)}{\mathrm{KL}_1} \Bigr]
+          \beta\, \phi\Bigl( \frac{\frac1m \sum_j \mathrm{KL}_j(\lambda_j)}{\mathrm{KL}_1} \Bigr)
+          \Bigr], \quad \phi(s) = \tfrac12 (s + s^2)
 
 :math:`D` is the divergence of two predictions, :math:`D_0` its mean over the graphs of the same
 predicted class when nothing passes, and :math:`\mathrm{KL}_1` the mean price of a node that passes
-whole. Both terms run from 0 to 1 on every dataset, so that :math:`\beta` has no unit: *a part is
-kept if its share of the evidence exceeds* :math:`\beta` *times its share of the price.* A class
-that is the absence of something has its evidence everywhere, gains nothing by a part, and may end
-with "no part".
+whole. Both terms run from 0 to 1 on every dataset, so that :math:`\beta = 1` has no unit. The price
+is *progressive*, :math:`\phi`: the first nodes cost half their share, the last ones one and a half
+times theirs, and all of them as much as all the evidence is worth. A small part is therefore kept
+whole, while to keep everything is never worth more than to keep nothing: a class that is the
+absence of something has its evidence everywhere and may end with "no part".
 
 ``docs/theory.md`` says what the price bounds, and why the gate cannot write the label.
 """
@@ -63,6 +65,14 @@ def node_price(keep: Tensor, x: Tensor, mean: Tensor, std: Tensor, floor: float)
     deviation = ((x - mean) / std).square().mean(1)
     lost = 1 - keep
     return 0.5 * (lost.square() + keep.square() * deviation - 1) - lost.clamp(min=floor).log()
+
+
+def tariff(share: Tensor) -> Tensor:
+    r"""What a share of the whole price weighs: :math:`\phi(s) = \tfrac12 (s + s^2)`.
+
+    From 0 for nothing to 1 for everything; each further node costs more than the one before.
+    """
+    return 0.5 * share * (1 + share)
 
 
 def divergence(reference: Tensor, output: Tensor, task: Task) -> Tensor:
@@ -235,7 +245,7 @@ class Yardstick(nn.Module):
 
 @bottlenecks.register("vgib")
 class VGIB(Bottleneck):
-    """Keeps the part of a graph whose share of the evidence exceeds its share of the price.
+    """Keeps the part of a graph whose share of the evidence is worth its share of the price.
 
     The scores answer *what suffices*: one part from which the prediction follows. :meth:`counts`
     answers the other question, *what counts*. The prediction is the network's own, from the whole
@@ -280,7 +290,7 @@ class VGIB(Bottleneck):
         self,
         site: Site,
         *,
-        beta: float = 0.7,
+        beta: float = 1.0,
         smoothing: float = 0.3,
         independent: float = 0.35,
         ball: float = 0.4,
@@ -338,7 +348,7 @@ class VGIB(Bottleneck):
         return output
 
     def gate_terms(self, encoded: Encoded, logits: Tensor) -> dict[str, Tensor]:
-        """The share of the evidence that is lost, and the share of the price that is paid."""
+        """The share of the evidence that is lost, and what the share of the price weighs."""
         adj, graphs, predictor = encoded.adj, encoded.graphs, self.predictor
         with torch.no_grad():
             x = predictor.embed(encoded)
@@ -351,7 +361,7 @@ class VGIB(Bottleneck):
         weight = self.yardstick.weight(whole)
         return {
             "evidence": (weight * lost).mean(),
-            "price": self.price_now * (weight * paid).mean(),
+            "price": self.price_now * (weight * tariff(paid)).mean(),
         }
 
     def counts(self, encoded: Encoded) -> Tensor:

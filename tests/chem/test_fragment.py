@@ -10,7 +10,7 @@ from vgib.chem.mol import encode, parse
 from vgib.data.molecules import load_drugs
 from vgib.errors import InputError
 from vgib.select.blocktree import block_trees
-from vgib.select.masks import connected_by_score, ring_intact
+from vgib.select.masks import ranked
 
 DRUGS = load_drugs()["smiles"].tolist()
 
@@ -48,7 +48,7 @@ def test_every_ring_intact_selection_of_a_drug_is_a_valid_fragment(smiles):
     scores = np.random.default_rng(count).random(count)
     reached = set()
     for size in range(1, count + 1):
-        atoms = np.flatnonzero(ring_intact(scores, arrays, blocks, size))
+        ((atoms, *_),) = ranked(scores, arrays, sizes=[size], blocks=blocks)
         if tuple(atoms) in reached:
             continue
         reached.add(tuple(atoms))
@@ -70,7 +70,7 @@ def test_a_connected_selection_that_cuts_rings_is_valid_too(number, size, seed):
     mol = parse(DRUGS[number]).mol
     arrays = encode([mol])
     scores = np.random.default_rng(seed).random(mol.GetNumAtoms())
-    atoms = np.flatnonzero(connected_by_score(scores, arrays, size))
+    ((atoms, *_),) = ranked(scores, arrays, sizes=[size])
     part = fragment(mol, atoms)
     assert_is_a_fragment(mol, part)
     flat = fragment(mol, atoms, stereo=False)

@@ -9,11 +9,11 @@ from hypothesis import strategies as st
 from vgib.errors import InputError
 from vgib.select.blocktree import (
     BlockTree,
+    Counted,
     best_subgraphs,
     block_trees,
     connected_subgraphs,
     nearest_size,
-    random_subgraph,
 )
 
 
@@ -104,7 +104,7 @@ def test_random_subgraphs_are_uniform():
     expected = [subgraph for subgraph, size in all_subgraphs(tree) if 4 <= size <= 6]
     rng = np.random.default_rng(0)
     draws = 400 * len(expected)
-    counts = Counter(random_subgraph(tree, 4, 6, rng) for _ in range(draws))
+    counts = Counter(Counted(tree, 6).draw(4, 6, rng) for _ in range(draws))
     assert set(counts) == set(expected)
     chi_square = sum((count - 400) ** 2 / 400 for count in counts.values())
     assert chi_square < 2.5 * len(expected)
@@ -112,12 +112,12 @@ def test_random_subgraphs_are_uniform():
 
 def test_a_random_subgraph_of_an_unreachable_size_is_none():
     tree = BlockTree(np.zeros(6, dtype=int), [6], [[]])
-    assert random_subgraph(tree, 2, 4, np.random.default_rng(0)) is None
+    assert Counted(tree, 4).draw(2, 4, np.random.default_rng(0)) is None
 
 
 def test_counting_goes_beyond_machine_integers():
     star = BlockTree(np.arange(200), [1] * 200, [list(range(1, 200)), *[[0]] * 199])
-    subgraph = random_subgraph(star, 100, 100, np.random.default_rng(0))
+    subgraph = Counted(star, 100).draw(100, 100, np.random.default_rng(0))
     assert subgraph.bit_count() == 100 and subgraph & 1
 
 

@@ -61,11 +61,17 @@ def test_the_largest_connected_part_equals_a_walk(case):
         assert (low + np.flatnonzero(kept[low:high])).tolist() == expected
 
 
+def best(scores, graphs, amount, blocks=None):
+    """The nodes of the first ranked set of each graph."""
+    found = select.ranked(scores, graphs, sizes=[amount], blocks=blocks)
+    return select.mask_of(found, graphs.node_ptr)
+
+
 @settings(deadline=None)
 @given(packed(), st.integers(1, 9))
 def test_growth_by_score_takes_the_best_open_neighbor_each_time(case, amount):
     graphs, scores = case
-    mask = select.connected_by_score(scores, graphs, amount)
+    mask = best(scores, graphs, amount)
     for low, high in graphs.bounds():
         grown = {low + int(scores[low:high].argmax())}
         while len(grown) < amount:
@@ -83,16 +89,16 @@ def test_ring_intact_is_the_best_mean_at_the_nearest_size(case, amount, width):
     # Blocks: a node and its parent share one where the number allows; any partition into connected
     # parts of a tree is a tree again.
     blocks = blocks_of(graphs, width)
-    mask = select.ring_intact(scores, graphs, blocks, amount)
+    mask = best(scores, graphs, amount, blocks)
     for (low, high), tree in zip(graphs.bounds(), block_trees(graphs, blocks), strict=True):
         options = tree.nodes(connected_subgraphs(tree, 1, high - low).masks)
         own = scores[low:high]
         wanted = min(amount, high - low)
-        best = min((abs(o.sum() - wanted), -own[o].mean()) for o in options)
+        nearest = min((abs(o.sum() - wanted), -own[o].mean()) for o in options)
         chosen = mask[low:high]
         assert any((chosen == option).all() for option in options)
-        assert abs(chosen.sum() - wanted) == best[0]
-        assert own[chosen].mean() == pytest.approx(-best[1])
+        assert abs(chosen.sum() - wanted) == nearest[0]
+        assert own[chosen].mean() == pytest.approx(-nearest[1])
 
 
 SELECTORS = {
@@ -100,22 +106,24 @@ SELECTORS = {
     "keep_ratio": lambda s, g, b: select.keep_ratio(s, g.node_ptr, 0.5),
     "size": lambda s, g, b: select.size(s, g.node_ptr, 2),
     "largest_connected": lambda s, g, b: select.largest_connected(s >= 0.5, g, s),
-    "connected_by_score": lambda s, g, b: select.connected_by_score(s, g, 3),
-    "ring_intact": lambda s, g, b: select.ring_intact(s, g, b, 3),
+}
+RANKED = {
+    "connected": lambda s, g, b: best(s, g, 3),
+    "ring_intact": lambda s, g, b: best(s, g, 3, b),
 }
 
 
-@pytest.mark.parametrize("name", SELECTORS)
+@pytest.mark.parametrize("selector", [*SELECTORS.values(), *RANKED.values()])
 @settings(deadline=None, max_examples=30)
 @given(case=packed(tree=True))
-def test_a_batch_and_its_graphs_one_by_one_get_the_same_mask(name, case):
+def test_a_batch_and_its_graphs_one_by_one_get_the_same_mask(selector, case):
     graphs, scores = case
     blocks = blocks_of(graphs, 1)
-    whole = SELECTORS[name](scores, graphs, blocks)
+    whole = selector(scores, graphs, blocks)
     for low, high in graphs.bounds():
         edges = [(0, n - low, o - low) for n in range(low, high) for o in graphs.neighbors(n)]
         single = Packed([high - low], [edge for edge in edges if edge[1] < edge[2]])
-        alone = SELECTORS[name](scores[low:high], single, blocks[low:high])
+        alone = selector(scores[low:high], single, blocks[low:high])
         np.testing.assert_array_equal(alone, whole[low:high])
 
 
@@ -129,10 +137,19 @@ def test_tensors_give_tensors_and_one_node_graphs_are_kept(name):
     np.testing.assert_array_equal(mask.numpy(), SELECTORS[name](scores.numpy(), graphs, blocks))
 
 
+@pytest.mark.parametrize("selector", RANKED.values())
+def test_tensors_are_ranked_as_arrays_and_one_node_graphs_are_kept(selector):
+    graphs = Packed([1, 3], [(1, 0, 1), (1, 1, 2)])
+    scores, blocks = torch.tensor([0.6, 0.1, 0.9, 0.2]), np.array([0, 0, 1, 2])
+    mask = selector(scores, graphs, blocks)
+    assert mask[0]
+    np.testing.assert_array_equal(mask, selector(scores.numpy(), graphs, blocks))
+
+
 def test_empty_graphs_stay_empty():
     graphs = Packed([0, 2], [(1, 0, 1)])
     scores = np.array([0.9, 0.1])
-    for name, selector in SELECTORS.items():
+    for name, selector in (SELECTORS | RANKED).items():
         assert selector(scores, graphs, np.array([0, 1])).any(), name
     assert select.ranked(scores, graphs, sizes=[1])[0] == []
 
@@ -142,18 +159,6 @@ def test_ranked_subgraphs_come_by_size_and_then_by_score():
     scores = np.array([0.9, 0.8, 0.1, 0.2, 0.7, 0.6])
     (found,) = select.ranked(scores, graphs, blocks=np.arange(6), sizes=(2, 3), n=2)
     assert found == [(0, 1), (4, 5), (0, 1, 2), (3, 4, 5)]
-
-
-@settings(deadline=None)
-@given(packed(tree=True))
-def test_the_first_ranked_subgraph_is_the_ring_intact_selection(case):
-    graphs, scores = case
-    blocks = blocks_of(graphs, 2)
-    sizes = select.sizes_of_ratio(graphs.node_ptr, 0.5)
-    mask = select.ring_intact(scores, graphs, blocks, sizes)
-    found = select.ranked(scores, graphs, blocks=blocks, sizes=[sizes])
-    for (low, high), (first, *_) in zip(graphs.bounds(), found, strict=True):
-        assert first == tuple(np.flatnonzero(mask[low:high]).tolist())
 
 
 def test_ranked_without_blocks_grows_from_the_best_nodes():

@@ -280,14 +280,6 @@ class Counted:
         return subgraph
 
 
-def random_subgraph(tree: BlockTree, low: int, high: int, rng: np.random.Generator) -> int | None:
-    """One connected subgraph of ``low`` to ``high`` nodes, each with the same chance; exact.
-
-    ``None`` if there is none.
-    """
-    return Counted(tree, high).draw(low, high, rng)
-
-
 def _draw(weights: dict[Any, int], rng: np.random.Generator) -> Any:
     total = sum(weights.values())
     # Counts can exceed every machine integer; 53 random bits are plenty for a ratio.

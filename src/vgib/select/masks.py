@@ -78,45 +78,6 @@ def largest_connected(mask: A, graphs: Graphs, scores: Any = None) -> A:
     return _like(kept, mask)
 
 
-def connected_by_score(scores: A, graphs: Graphs, k: Sizes) -> A:
-    """``k`` connected nodes, grown from the best-scored one by its best-scored neighbors.
-
-    Where the component of the best node is smaller than ``k``, that whole component.
-    """
-    values, ptr = _checked(scores, graphs.node_ptr)
-    costs, links, sizes = (-values).tolist(), Links(graphs), sizes_of(k, ptr).tolist()
-    starts = np.flatnonzero(_ranks(values, ptr) == 0).tolist()
-    kept = np.zeros(len(values), dtype=bool)
-    for start, amount in zip(starts, filter(None, sizes), strict=True):
-        kept[_grow(start, amount, links, costs.__getitem__)] = True
-    return _like(kept, scores)
-
-
-def ring_intact(scores: A, graphs: Graphs, blocks: Any, k: Sizes) -> A:
-    """The connected subgraph of indivisible blocks with the best mean score, near ``k`` nodes.
-
-    No block is divided, so no ring and no multiple bond is cut. Where no subgraph has exactly ``k``
-    nodes, the nearest size that one has; of two equally near sizes the better mean. Exact: see
-    :mod:`vgib.select.blocktree`.
-
-    Args:
-        blocks: ``int [nodes]``, as from :func:`vgib.chem.blocks.indivisible_blocks`.
-    """
-    values, ptr = _checked(scores, graphs.node_ptr)
-    kept = np.zeros(len(values), dtype=bool)
-    trees = block_trees(graphs, as_numpy(blocks))
-    for tree, (low, high), wanted in zip(
-        trees, pairwise(ptr.tolist()), sizes_of(k, ptr), strict=True
-    ):
-        if low == high:
-            continue
-        limit = int(wanted) + max(tree.weights)  # one more block always passes the wanted size
-        best = best_subgraphs(tree, tree.sums(values[low:high]), limit=limit)
-        subgraph = best[_nearest(best, int(wanted))][0][1]
-        kept[low:high] = tree.nodes([subgraph])[0]
-    return _like(kept, scores)
-
-
 def block_means(scores: Any, graphs: Graphs, blocks: Any) -> Array:
     """Each node's score replaced by the mean of its indivisible block."""
     values, ptr = _checked(scores, graphs.node_ptr)

@@ -45,14 +45,23 @@ class MissingExtraError(VgibError, ImportError):
         )
 
 
+def shortened(text: str, most: int = 80) -> str:
+    """A text of a user for a sentence: of a long one, the beginning and how long it is.
+
+    >>> shortened("CCO"), shortened("C" * 1000, most=5)
+    ('CCO', 'CCCCC... (1,000 letters)')
+    """
+    return text if len(text) <= most else f"{text[:most]}... ({len(text):,} letters)"
+
+
 def unknown_name(kind: str, name: str, known: Iterable[str]) -> UnknownNameError:
     """The error for a name that is not among ``known``, with the nearest one suggested.
 
     >>> str(unknown_name("bottleneck", "vgibb", ["gib", "vgib"]))
     "no bottleneck named 'vgibb'; did you mean 'vgib'? Known: gib, vgib"
     """
-    names = sorted(known)
+    names, name = sorted(known), shortened(str(name))
     folded = {candidate.lower(): candidate for candidate in names}
-    near = get_close_matches(str(name).lower(), folded, n=1)
+    near = get_close_matches(name.lower(), folded, n=1)
     hint = f"did you mean {folded[near[0]]!r}? " if near else ""
     return UnknownNameError(f"no {kind} named {name!r}; {hint}Known: {', '.join(names)}")

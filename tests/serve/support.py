@@ -8,7 +8,8 @@ from typing import Any, NamedTuple
 
 import uvicorn
 
-from vgib.serve.server import listen
+from vgib.serve.limits import Limits
+from vgib.serve.server import configured, listen
 
 PARACETAMOL = "CC(=O)Nc1ccc(O)cc1"
 IMATINIB = "Cc1ccc(NC(=O)c2ccc(CN3CCN(C)CC3)cc2)cc1Nc1nccc(-c2cccnc2)n1"
@@ -25,7 +26,7 @@ class Serving(NamedTuple):
 def serving(app: Any) -> Iterator[Serving]:
     """An app behind a socket of this machine, until the block ends."""
     listener = listen("127.0.0.1", 0)
-    server = uvicorn.Server(uvicorn.Config(app, log_level="error", access_log=False))
+    server = uvicorn.Server(configured(app, Limits()))
     thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]}, daemon=True)
     thread.start()
     while not server.started:

@@ -1,6 +1,7 @@
 """Molecules, a small model and slow work, for the tests of bulk runs."""
 
 import os
+import signal
 import time
 from dataclasses import dataclass
 from pathlib import Path
@@ -42,3 +43,16 @@ class Slow:
             (self.told / f"{line}-{os.getpid()}-{time.monotonic_ns()}").touch()
             time.sleep(self.seconds)
         return self.work(chunk)
+
+
+@dataclass(frozen=True)
+class Deadly(Recognize):
+    """Work with two molecules in it that no program survives: one raises, one kills."""
+
+    def _recognized(self, chunk: pa.Table) -> Recognized:
+        for name in chunk["id"].to_pylist():
+            if name == "raises":
+                raise RuntimeError("out of patience")
+            if name == "kills":
+                os.kill(os.getpid(), signal.SIGKILL)
+        return super()._recognized(chunk)

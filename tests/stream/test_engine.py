@@ -9,8 +9,9 @@ from tests.stream.conftest import SMILES
 
 from vgib.data.processes import LocalProcesses, Outcome
 from vgib.errors import InputError
+from vgib.stream.careful import WorkerError
 from vgib.stream.chunks import iter_chunks
-from vgib.stream.engine import OneProcess, Tally, WorkerError, recognize_all
+from vgib.stream.engine import OneProcess, Tally, recognize_all
 from vgib.stream.parts import PartStore
 from vgib.stream.schema import Recognized
 from vgib.stream.work import Recognize

@@ -8,7 +8,6 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 from threading import Thread
 from typing import Any
@@ -17,12 +16,11 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from tests.experiments.engine.test_runner import run
-from tests.stream.molecules import Slow, small_model, smiles
+from tests.stream.molecules import Deadly, Slow, small_model, smiles
 
 from vgib.stream.chunks import SIZE, iter_chunks
 from vgib.stream.manifest import read_manifest
 from vgib.stream.ray_parts import run_parts
-from vgib.stream.schema import Recognized
 from vgib.stream.shards import Cutting
 from vgib.stream.work import Recognize
 
@@ -33,19 +31,6 @@ ROOT = Path(__file__).resolve().parents[2]
 @pytest.fixture(scope="module")
 def work(tmp_path_factory: pytest.TempPathFactory) -> Recognize:
     return Recognize(str(small_model(tmp_path_factory.mktemp("small"))))
-
-
-@dataclass(frozen=True)
-class Deadly(Recognize):
-    """Work with two molecules in it that no program survives: one raises, one kills."""
-
-    def _recognized(self, chunk: pa.Table) -> Recognized:
-        for name in chunk["id"].to_pylist():
-            if name == "raises":
-                raise RuntimeError("out of patience")
-            if name == "kills":
-                os.kill(os.getpid(), signal.SIGKILL)
-        return super()._recognized(chunk)
 
 
 def rows(out: Path, kind: str = "results") -> list[dict[str, Any]]:
@@ -185,7 +170,7 @@ def test_a_killed_driver_goes_on_without_doing_anything_twice(
     assert manifest.complete and manifest.recognized == 60
 
 
-def test_what_takes_workers_down_costs_its_part_and_what_raises_itself(
+def test_what_takes_workers_down_costs_itself_as_does_what_raises(
     cluster: Any, work: Recognize, tmp_path: Path
 ) -> None:
     texts = [f"{text} m{n}" for n, text in enumerate(smiles(24))]
@@ -193,10 +178,11 @@ def test_what_takes_workers_down_costs_its_part_and_what_raises_itself(
     source, out = tmp_path / "in.smi", tmp_path / "out"
     source.write_text("\n".join(texts))
     manifest = run_parts(source, Deadly(work.model), out, "s", SMALL)
-    assert manifest.lost == ["00000-000002"] and not manifest.complete
-    assert (manifest.recognized, manifest.rejected) == (15, 1)
-    (refused,) = rows(out, "rejected")
-    assert "RuntimeError: out of patience" in refused["reason"] and refused["line"] == 4
+    assert manifest.complete and not manifest.lost
+    assert (manifest.recognized, manifest.rejected) == (22, 2)
+    raised, killed = rows(out, "rejected")
+    assert "RuntimeError: out of patience" in raised["reason"] and raised["line"] == 4
+    assert "cannot survive" in killed["reason"] and killed["line"] == 21
 
 
 def test_the_command_writes_a_folder(cluster: Any, work: Recognize, tmp_path: Path) -> None:

@@ -70,7 +70,9 @@ def read(texts: Sequence[str], how: Reading) -> Readings:
     with rdBase.BlockLogs():
         for position, text in enumerate(texts):
             try:
-                source = smiles_of_molblock(text) if how.is_molblock else text
+                source = text
+                if how.is_molblock:
+                    source = smiles_of_molblock(text, max_atoms=how.max_atoms)
                 parsed = parse_aloud(
                     source, mixtures=how.mixtures, max_atoms=how.max_atoms, stereo=False
                 )

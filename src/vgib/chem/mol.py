@@ -18,6 +18,14 @@ Mol: TypeAlias = Any  # RDKit ships no types
 Mixtures = Literal["largest", "error"]
 
 MAX_ATOMS = 500
+"""Heavy atoms of one molecule. The other limits of a record follow from this one, so that who has
+larger molecules raises one number."""
+
+LETTERS_AN_ATOM = 20
+"""Letters of a SMILES for each atom that is allowed; some twice what the longest ones need."""
+
+BLOCK_LETTERS_AN_ATOM = 200
+"""Letters of a mol block for each atom that is allowed."""
 
 
 class Parsed(NamedTuple):
@@ -43,7 +51,7 @@ def parse(
     Args:
         mixtures: ``"largest"`` keeps the largest component that contains carbon (or, without one,
             the largest) and says so in the note; ``"error"`` refuses salts and mixtures.
-        max_atoms: the largest number of heavy atoms that is accepted.
+        max_atoms: the largest number of heavy atoms that is accepted; see :func:`within_limits`.
         stereo: whether stereo marks are perceived; features need none, and it costs a quarter.
 
     Raises:
@@ -57,19 +65,80 @@ def parse(
 
 def parse_aloud(smiles: str, *, mixtures: Mixtures, max_atoms: int, stereo: bool) -> Parsed:
     """As :func:`parse`, while RDKit logs: to silence it costs a tenth, so do it once for many."""
+    text = _first_word(smiles)
+    mol = within_limits(text, max_atoms)
+    if "." in text:
+        return _component(text, mol, mixtures, max_atoms, stereo)
+    return Parsed(_perceived(text, mol, stereo), text)
+
+
+def _first_word(smiles: str) -> str:
     text = smiles.split(maxsplit=1)[0] if smiles and not smiles.isspace() else ""
     if not text:
         raise InputError("the SMILES is empty; give a structure or remove the line")
-    if "." in text:
-        return _component(text, mixtures, max_atoms, stereo)
-    return Parsed(_read(text, max_atoms, stereo), text)
+    return text
 
 
-def _read(text: str, max_atoms: int, stereo: bool) -> Mol:
+def whole(smiles: str, *, max_atoms: int = MAX_ATOMS) -> Mol:
+    """The molecule of a SMILES with all its components, as RDKit reads it by default.
+
+    Raises:
+        InputError: it cannot be read, or is too large; see :func:`within_limits`.
+    """
+    text = _first_word(smiles)
+    return _perceived(text, within_limits(text, max_atoms), stereo=True)
+
+
+def within_limits(text: str, max_atoms: int) -> Mol:
+    """The atoms and bonds of a SMILES as it is written, seen to be few enough for all that follows.
+
+    RDKit reads the syntax of any text in no time. What comes after takes a time that grows with the
+    power of the rings, and writes SMILES by a recursion that ends the process at some ten thousand
+    atoms. So nothing but this function hands the text of a user to RDKit first.
+
+    Raises:
+        InputError: the syntax is wrong, or there are too many letters, atoms or rings.
+    """
+    _refuse_length(text, LETTERS_AN_ATOM * max_atoms, "SMILES", max_atoms)
     mol = Chem.MolFromSmiles(text, UNCHECKED)
     if mol is None:
         raise InputError(why_unreadable(text))
-    _refuse_size(mol, max_atoms)
+    _refuse_size(mol, max_atoms, has_parts="." in text)
+    return mol
+
+
+def _refuse_length(text: str, most: int, what: str, max_atoms: int) -> None:
+    if len(text) > most:
+        raise InputError(
+            f"a {what} of {len(text):,} letters, more than the {most:,} that are read where "
+            f"molecules may have {max_atoms} atoms; split it or raise max_atoms"
+        )
+
+
+def _refuse_size(mol: Mol, max_atoms: int, *, has_parts: bool) -> None:
+    """Refuses too many atoms, and too many rings: bonds less atoms, and one for each component."""
+    atoms, limit = mol.GetNumHeavyAtoms(), 2 * max_atoms if has_parts else max_atoms
+    if atoms > limit:
+        raise InputError(
+            f"{atoms} heavy atoms, more than the limit of {limit}; "
+            "split the molecule or raise max_atoms"
+        )
+    rings = mol.GetNumBonds() - mol.GetNumAtoms() + 1
+    if has_parts:
+        rings += len(Chem.GetMolFrags(mol)) - 1
+    if rings > most_rings(max_atoms):
+        raise InputError(
+            f"{rings} rings, more than the {most_rings(max_atoms)} that are read where molecules "
+            f"may have {max_atoms} atoms; check the bonds or raise max_atoms"
+        )
+
+
+def most_rings(max_atoms: int) -> int:
+    """Rings that one record may have: with a hundred RDKit can take half a second to find them."""
+    return max(100, max_atoms // 5)
+
+
+def _perceived(text: str, mol: Mol, stereo: bool) -> Mol:
     # Only the full reader merges written-out hydrogens into their atoms.
     if stereo or "[H" in text:
         mol = Chem.MolFromSmiles(text)
@@ -83,31 +152,23 @@ def _read(text: str, max_atoms: int, stereo: bool) -> Mol:
     return mol
 
 
-def _refuse_size(mol: Mol, max_atoms: int) -> None:
-    atoms = mol.GetNumHeavyAtoms()
-    if atoms > max_atoms:
-        raise InputError(
-            f"{atoms} heavy atoms, more than the limit of {max_atoms}; "
-            "split the molecule or raise max_atoms"
-        )
-
-
-def _component(text: str, mixtures: Mixtures, max_atoms: int, stereo: bool) -> Parsed:
-    whole = Chem.MolFromSmiles(text)
-    if whole is None:
-        raise InputError(why_unreadable(text))
-    parts = Chem.GetMolFrags(whole, asMols=True)
+def _component(text: str, mol: Mol, mixtures: Mixtures, max_atoms: int, stereo: bool) -> Parsed:
+    entire = _perceived(text, mol, stereo=True)
+    parts = Chem.GetMolFrags(entire, asMols=True)
     if len(parts) == 1:  # ring-closure digits can join what a dot separates
-        return Parsed(_read(text, max_atoms, stereo), text)
+        _refuse_size(mol, max_atoms, has_parts=False)
+        return Parsed(_perceived(text, mol, stereo), text)
     if mixtures == "error":
         raise InputError(
             f"a mixture of {len(parts)} components; remove salts and solvents, "
             "or read with mixtures='largest'"
         )
-    best = Chem.MolToSmiles(max(parts, key=_importance))
+    largest = max(parts, key=_importance)
+    _refuse_size(largest, max_atoms, has_parts=False)
+    best = Chem.MolToSmiles(largest)
     note = f"kept the largest of {len(parts)} components, {best}"
     # Read again, so that the atoms are in the order of the SMILES that is handed out.
-    return Parsed(_read(best, max_atoms, stereo), best, note)
+    return Parsed(_perceived(best, within_limits(best, max_atoms), stereo), best, note)
 
 
 def _importance(mol: Mol) -> tuple[bool, int, int]:
@@ -115,22 +176,40 @@ def _importance(mol: Mol) -> tuple[bool, int, int]:
     return 6 in numbers, len(numbers), sum(numbers)
 
 
-def smiles_of_molblock(block: str) -> str:
+def smiles_of_molblock(block: str, *, max_atoms: int = MAX_ATOMS) -> str:
     """The SMILES of one structure in MDL format (one record of an SD file, up to ``M  END``).
 
     Raises:
-        InputError: the block cannot be read or the structure is impossible.
+        InputError: the block cannot be read, is too large, or the structure is impossible.
     """
+    _refuse_length(block, BLOCK_LETTERS_AN_ATOM * max_atoms, "mol block", max_atoms)
     with rdBase.BlockLogs():
+        if not _is_small(block, max_atoms):
+            unchecked = _as_drawn(block)
+            _refuse_size(unchecked, max_atoms, has_parts=len(Chem.GetMolFrags(unchecked)) > 1)
         mol = Chem.MolFromMolBlock(block)
         if mol is not None and mol.GetNumAtoms():
             return str(Chem.MolToSmiles(mol))
         if mol is not None:
             raise InputError("the record holds no atoms; remove it or add the structure")
-        unchecked = Chem.MolFromMolBlock(block, sanitize=False)
-        if unchecked is None:
-            raise InputError("the record is no complete MDL mol block; export the file again")
+        unchecked = _as_drawn(block)
         raise InputError(why_unreadable(Chem.MolToSmiles(unchecked), unchecked))
+
+
+def _is_small(block: str, max_atoms: int) -> bool:
+    """Whether the counts of a mol block tell that it cannot be too large; most are such."""
+    counts = next(iter(block.split("\n", 4)[3:4]), "")
+    atoms, bonds = counts[:3].strip(), counts[3:6].strip()
+    if "V3000" in counts or not (atoms.isdecimal() and bonds.isdecimal()):
+        return False
+    return int(atoms) <= max_atoms and int(bonds) <= most_rings(max_atoms)
+
+
+def _as_drawn(block: str) -> Mol:
+    mol = Chem.MolFromMolBlock(block, sanitize=False, removeHs=False)
+    if mol is None:
+        raise InputError("the record is no complete MDL mol block; export the file again")
+    return mol
 
 
 def as_mol(mol_or_smiles: Mol | str) -> Mol:

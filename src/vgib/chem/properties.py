@@ -4,8 +4,11 @@ from collections.abc import Sequence
 
 import numpy as np
 import numpy.typing as npt
-from rdkit import Chem, rdBase
+from rdkit import rdBase
 from rdkit.Chem.QED import qed as quantitative_drug_likeness
+
+from vgib.chem.mol import whole
+from vgib.errors import InputError
 
 
 def qed(smiles: Sequence[str]) -> npt.NDArray[np.float64]:
@@ -21,7 +24,8 @@ def qed(smiles: Sequence[str]) -> npt.NDArray[np.float64]:
 
 
 def _qed(smiles: str) -> float:
-    mol = Chem.MolFromSmiles(smiles)
-    if mol is None or mol.GetNumAtoms() == 0:
+    try:
+        mol = whole(smiles)
+    except InputError:
         return float("nan")
     return float(quantitative_drug_likeness(mol))  # type: ignore[no-untyped-call]  # RDKit

@@ -7,8 +7,8 @@ from functools import cache
 from rdkit import Chem, rdBase
 from rdkit.Chem.MolStandardize import rdMolStandardize
 
-from vgib.chem.mol import Mol
-from vgib.errors import InputError
+from vgib.chem.mol import Mol, whole
+from vgib.errors import InputError, shortened
 
 
 @dataclass(frozen=True)
@@ -67,9 +67,12 @@ def standardize(smiles: str, standard: Standard | None = None) -> Standardized:
         (standard.tautomers, _canonical_tautomer),
     ]
     with rdBase.BlockLogs():
-        mol = Chem.MolFromSmiles(smiles)
-        if mol is None or not mol.GetNumAtoms():
-            raise InputError(f"{smiles!r} is no SMILES that can be read; check the structure")
+        try:
+            mol = whole(smiles)
+        except InputError as error:
+            raise InputError(
+                f"{shortened(smiles)!r} is no SMILES that can be read: {error}"
+            ) from None
         done = []
         for wanted, step in steps:
             before = Chem.MolToSmiles(mol)

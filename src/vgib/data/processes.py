@@ -7,14 +7,14 @@ import sys
 import threading
 import traceback
 from collections import deque
-from collections.abc import Callable, Generator, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import closing, suppress
 from dataclasses import dataclass
 from functools import partial
 from itertools import chain
 from multiprocessing import get_context, parent_process
 from multiprocessing.connection import Connection, wait
-from multiprocessing.context import SpawnProcess
+from multiprocessing.process import BaseProcess
 from time import perf_counter
 from typing import Any, Generic, Protocol, TypeVar
 
@@ -38,12 +38,14 @@ class Outcome(Generic[J, R]):
         result: What came of it; ``None`` after an error.
         error: ``None``, or what went wrong, with the place in the program.
         seconds: Wall-clock time in the worker.
+        is_lost: Whether the worker died over it, every time that it was tried.
     """
 
     job: J
     result: R | None
     error: str | None
     seconds: float
+    is_lost: bool = False
 
 
 class Engine(Protocol):
@@ -86,16 +88,18 @@ class LocalProcesses:
         jobs: Iterable[J],
         *,
         may_take: Callable[[], bool] = lambda: True,
+        split: Callable[[J], Sequence[J]] = lambda job: (),
     ) -> Generator[Outcome[J, R], None, None]:
         """One outcome for each job, in the order in which they finish.
 
         Jobs are taken as they are needed, so that there may be any number of them; a worker gets
         its next job before the outcome of the last is handed out. ``may_take`` is asked before each
-        one; it may say no only while a job is under way.
+        one; it may say no only while a job is under way. A job over which workers die is replaced
+        by what ``split`` makes of it, if anything.
         """
         fresh = ((job, 0) for job in jobs)
         again: deque[tuple[J, int]] = deque()
-        crew: list[_Worker] = []
+        crew: list[WorkerProcess] = []
         finished: list[Outcome[J, R]] = []
         try:
             while True:
@@ -116,9 +120,11 @@ class LocalProcesses:
                     crew.remove(worker)
                     if done.tries < self.retries:
                         again.append((done.job, done.tries + 1))
+                    elif parts := split(done.job):
+                        again.extend((part, 0) for part in parts)
                     else:
                         error = worker.epitaph()
-                        finished.append(Outcome(done.job, None, error, done.elapsed()))
+                        finished.append(Outcome(done.job, None, error, done.elapsed(), True))
         finally:
             for worker in crew:
                 worker.stop()
@@ -178,13 +184,21 @@ class _Task:
         return perf_counter() - self.started
 
 
-class _Worker:
-    """A process that takes one job at a time, seen from the parent."""
+class WorkerProcess:
+    """A process that takes one job at a time, seen from the parent.
 
-    def __init__(self, work: Callable[[Any], Any]) -> None:
-        context = get_context("spawn")  # torch's threads do not survive a fork
+    Args:
+        work: What it does with a job; it travels by pickle.
+        server: A module; then the process is forked from one that has imported it, and starts in
+            no time. Else it is a fresh one: torch's threads do not survive a fork.
+    """
+
+    def __init__(self, work: Callable[[Any], Any], *, server: str | None = None) -> None:
+        context: Any = get_context("spawn" if server is None else "forkserver")  # of either kind
+        if server is not None:
+            context.set_forkserver_preload([server])
         self.pipe, theirs = context.Pipe()
-        self.process: SpawnProcess = context.Process(target=_serve, args=(theirs,), daemon=True)
+        self.process: BaseProcess = context.Process(target=_serve, args=(theirs,), daemon=True)
         self.process.start()
         theirs.close()
         self.task: _Task | None = None
@@ -228,16 +242,16 @@ class _Worker:
         self.pipe.close()
 
 
-def _idle(crew: list[_Worker], work: Callable[[Any], Any]) -> _Worker:
+def _idle(crew: list[WorkerProcess], work: Callable[[Any], Any]) -> WorkerProcess:
     """A worker without a job; a new one where all have one."""
     for worker in crew:
         if worker.task is None:
             return worker
-    crew.append(_Worker(work))
+    crew.append(WorkerProcess(work))
     return crew[-1]
 
 
-def _ready(crew: list[_Worker]) -> list[_Worker]:
+def _ready(crew: list[WorkerProcess]) -> list[WorkerProcess]:
     """Waits until at least one busy worker has answered or died, and gives those."""
     busy = {worker.pipe: worker for worker in crew if worker.task}
     return [busy[pipe] for pipe in wait(list(busy)) if isinstance(pipe, Connection)]

@@ -1,37 +1,29 @@
 """The routes: one for each verb of the library."""
 
-import asyncio
-from collections.abc import AsyncIterator, Callable
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from dataclasses import asdict, replace
-from functools import partial
+from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated, Any, TypeVar
+from typing import Annotated, Any
 
+import pyarrow as pa
 from fastapi import APIRouter, FastAPI, Query, Request, Response
-from fastapi.responses import JSONResponse, StreamingResponse
-from starlette.middleware.trustedhost import TrustedHostMiddleware
+from fastapi.responses import StreamingResponse
 
 from vgib import __version__
-from vgib.chem.draw import RAMP
-from vgib.chem.draw import draw as draw_molecule
-from vgib.chem.shapes import as_hex
-from vgib.chem.sketch import sketch
 from vgib.data.records import Format
-from vgib.model.results import DECIMALS
 from vgib.select.policy import BY_HELP, RULE_HELP, Selection
-from vgib.serve import faults, recognition, schemas, site, uploads
-from vgib.serve.batching import Batcher
-from vgib.serve.explaining import Explaining, methods
-from vgib.serve.inspection import inspect as inspect_molecule
-from vgib.serve.inspection import keep_atoms, quantity, sizes_of
-from vgib.serve.limits import LOCAL, BodyLimit, Limits, TooMuchError, within
-from vgib.serve.recognition import Question, Reply
+from vgib.serve import faults, schemas, site, tasks, uploads
+from vgib.serve.explaining import methods
+from vgib.serve.gate import LOCAL, BodyLimit, OwnPage
+from vgib.serve.lanes import Lane
+from vgib.serve.limits import Limits, TooMuchError
+from vgib.serve.recognition import Question
 from vgib.serve.shelf import ModelShelf
+from vgib.serve.tasks import Desk, Task
 from vgib.stream.ledger import Ledger
+from vgib.stream.schema import Recognized
 
-T = TypeVar("T")
 PREFIX = "/api/v1"
 PREDICTION = "prediction"
 ERRORS: dict[int | str, dict[str, Any]] = {
@@ -43,7 +35,7 @@ ERRORS: dict[int | str, dict[str, Any]] = {
 
 
 class Service:
-    """What the routes share: the models, the limits, and the threads that compute.
+    """What the routes share: the models, the limits, and the processes that compute.
 
     Args:
         shelf: The models.
@@ -52,15 +44,18 @@ class Service:
 
     def __init__(self, shelf: ModelShelf, limits: Limits) -> None:
         self.shelf, self.limits = shelf, limits
-        self.explaining = Explaining(shelf)
-        self.batcher: Batcher[Question, Reply] = Batcher(
-            partial(recognition.reply, shelf),
+        desk = Desk(dict(shelf.places))
+        self.many: Lane[Question, bytes] = Lane(
+            desk,
+            limits,
+            limits.seconds,
+            batch=limits.batch,
+            batch_seconds=limits.batch_seconds,
             weight=lambda question: len(question.molecules),
-            most=limits.batch,
-            waiting=limits.waiting,
         )
-        self.quick = ThreadPoolExecutor(1, thread_name_prefix="quick")
-        self.slow = ThreadPoolExecutor(1, thread_name_prefix="slow")
+        self.one: Lane[Task, Any] = Lane(desk, limits, limits.seconds)
+        self.tables: Lane[Task, Any] = Lane(desk, limits, limits.seconds)
+        self.methods: Lane[Task, Any] = Lane(desk, limits, limits.patience)
 
     def model(self, name: str | None) -> str:
         """The name of a model; the default when none is given.
@@ -72,20 +67,15 @@ class Service:
         self.shelf.get(chosen)
         return chosen
 
-    async def run(self, work: Callable[[], T], *, is_slow: bool = False) -> T:
-        """What a function gives, computed in a thread, if it comes in time."""
-        pool = self.slow if is_slow else self.quick
-        seconds = self.limits.patience if is_slow else self.limits.seconds
-        return await within(seconds, asyncio.get_running_loop().run_in_executor(pool, work))
-
     @asynccontextmanager
     async def lifespan(self, app: FastAPI) -> AsyncIterator[None]:
         """Starts and ends with the server."""
-        self.batcher.start()
+        lanes: list[Lane[Any, Any]] = [self.many, self.one, self.tables, self.methods]
+        for lane in lanes:
+            lane.start()
         yield
-        await self.batcher.stop()
-        for pool in (self.quick, self.slow):
-            pool.shutdown(wait=False, cancel_futures=True)
+        for lane in lanes:
+            await lane.stop()
 
 
 def make_app(
@@ -119,9 +109,8 @@ def make_app(
     app.include_router(_many(service))
     site.install(app, editor)
     faults.install(app)
-    app.add_middleware(BodyLimit, most=service.limits.body)
-    if hosts is not None:
-        app.add_middleware(TrustedHostMiddleware, allowed_hosts=list(hosts))
+    app.add_middleware(BodyLimit, most=service.limits.body, seconds=service.limits.arrival)
+    app.add_middleware(OwnPage, hosts=hosts)
     app.add_middleware(site.Headers)
     app.state.service = service
     return app
@@ -130,7 +119,7 @@ def make_app(
 def _about(service: Service, has_editor: bool) -> APIRouter:
     """Questions about the service itself."""
     routes = APIRouter(prefix=PREFIX, tags=["the service"])
-    batcher, shelf = service.batcher, service.shelf
+    batcher, shelf = service.many.batcher, service.shelf
 
     @routes.get("/health")
     async def health() -> schemas.HealthAnswer:
@@ -168,76 +157,25 @@ def _described(shelf: ModelShelf, name: str) -> schemas.ModelAnswer:
 def _one(service: Service) -> APIRouter:
     """Questions about one molecule."""
     routes = APIRouter(prefix=PREFIX, tags=["one molecule"], responses=ERRORS)
-    shelf, most = service.shelf, service.limits.atoms
+    most = service.limits.atoms
 
     @routes.post("/inspect", response_model=schemas.InspectAnswer)
-    async def inspect(asked: schemas.InspectRequest) -> JSONResponse:
+    async def inspect(asked: schemas.InspectRequest) -> Response:
         """Prediction, scores, ranked parts of every size, random parts, and a drawing."""
-        name = service.model(asked.model)
-
-        def work() -> dict[str, Any]:
-            model = shelf.get(name)
-            molecule = inspect_molecule(asked.molecule, model, max_atoms=most)
-            answer, own = molecule.answer, model.selection(None, asked.rule, asked.by)
-            followed = quantity(answer)
-            values = answer.values[:, 0, followed.column]
-            sizes = sizes_of(answer, replace(own, n=asked.n), followed, with_stability=True)
-            (recognized,) = answer.recognitions(own)
-            stability = None if answer.members == 1 else float(answer.agreement(own)[0])
-            row = recognized.to_json()
-            return {
-                "model": name,
-                "smiles": molecule.smiles,
-                "note": molecule.note,
-                "quantity": followed.label,
-                "prediction": row["prediction"],
-                "stability": stability,
-                "value": float(values.mean()),
-                "spread": float(values.std()),
-                "members": values.tolist(),
-                "scores": row["scores"],
-                "chosen": len(recognized.subgraphs[0].nodes),
-                "sizes": [asdict(size) for size in sizes],
-                "sketch": asdict(sketch(molecule.smiles)),
-                "scale": [as_hex(color) for color in RAMP],
-            }
-
-        return JSONResponse(await service.run(work))
+        task = tasks.Inspect(service.model(asked.model), asked, most)
+        return _json(await service.one.ask(task))
 
     @routes.post("/explain", response_model=schemas.ExplainAnswer)
-    async def explain(asked: schemas.ExplainRequest) -> JSONResponse:
+    async def explain(asked: schemas.ExplainRequest) -> Response:
         """Atom scores by a post-hoc method, and the parts that follow from them."""
-        name = service.model(asked.model)
-
-        def work() -> dict[str, Any]:
-            molecule = inspect_molecule(asked.molecule, shelf.get(name), max_atoms=most)
-            scores = service.explaining.scores(name, asked.method, molecule.answer.graphs)
-            answer = molecule.answer.with_scores(scores)
-            selection = Selection.of(None, asked.rule, asked.by, asked.n)
-            sizes = sizes_of(answer, selection, quantity(answer))
-            return {
-                "model": name,
-                "method": asked.method,
-                "smiles": molecule.smiles,
-                "scores": [round(score, DECIMALS) for score in scores],
-                "sizes": [asdict(size) for size in sizes],
-            }
-
-        return JSONResponse(await service.run(work, is_slow=True))
+        task = tasks.ExplainOne(service.model(asked.model), asked, most)
+        return _json(await service.methods.ask(task))
 
     @routes.post("/whatif", response_model=schemas.WhatIfAnswer)
-    async def whatif(asked: schemas.WhatIfRequest) -> JSONResponse:
+    async def whatif(asked: schemas.WhatIfRequest) -> Response:
         """The prediction of what is left when only these atoms are kept."""
-        name = service.model(asked.model)
-
-        def work() -> dict[str, Any]:
-            molecule = inspect_molecule(asked.molecule, shelf.get(name), max_atoms=most)
-            followed = quantity(molecule.answer)
-            kept = keep_atoms(molecule, asked.atoms, followed)
-            own = {"model": name, "atoms": sorted(set(asked.atoms)), "quantity": followed.label}
-            return own | kept._asdict()
-
-        return JSONResponse(await service.run(work))
+        task = tasks.WhatIf(service.model(asked.model), asked, most)
+        return _json(await service.one.ask(task))
 
     @routes.post(
         "/draw",
@@ -246,23 +184,14 @@ def _one(service: Service) -> APIRouter:
     )
     async def draw(asked: schemas.DrawRequest) -> Response:
         """A picture of a molecule with its scores and the chosen atoms."""
-
-        def work() -> str | bytes:
-            picture: str | bytes = draw_molecule(
-                asked.molecule,
-                asked.scores,
-                asked.atoms,
-                size=(asked.width, asked.height),
-                legend=asked.legend,
-                transparent=asked.transparent,
-                format=asked.format,
-            )
-            return picture
-
         kind = {"svg": "image/svg+xml", "png": "image/png"}[asked.format]
-        return Response(await service.run(work), media_type=kind)
+        return Response(await service.one.ask(tasks.Draw(asked)), media_type=kind)
 
     return routes
+
+
+def _json(content: bytes) -> Response:
+    return Response(content, media_type="application/json")
 
 
 def _many(service: Service) -> APIRouter:
@@ -271,7 +200,7 @@ def _many(service: Service) -> APIRouter:
     limits = service.limits
 
     @routes.post("/recognize", response_model=schemas.RecognizeAnswer)
-    async def recognize(asked: schemas.RecognizeRequest) -> JSONResponse:
+    async def recognize(asked: schemas.RecognizeRequest) -> Response:
         """Predict, score and cut each molecule; simultaneous requests are computed together."""
         name = service.model(asked.model)
         if len(asked.molecules) > limits.molecules:
@@ -286,8 +215,7 @@ def _many(service: Service) -> APIRouter:
             asked.n == 0,
             limits.atoms,
         )
-        answer = await within(limits.seconds, service.batcher.ask(question))
-        return JSONResponse({"model": name} | answer)
+        return _json(await tasks.answered(question, service.many.ask))
 
     @routes.post(
         "/table",
@@ -313,19 +241,21 @@ def _many(service: Service) -> APIRouter:
             "selection": Selection.of(keep_ratio, rule, by),
             "max_atoms": limits.atoms,
         }
+        how = {
+            "format": format,
+            "smiles_column": smiles_column,
+            "carry": () if property == PREDICTION else (property,),
+            "rows": limits.rows,
+        }
+        chunks = await service.tables.ask(tasks.ReadTable(await request.body(), how))
+        ledger = Ledger(property, classes=service.shelf.card(name).classes)
+
+        async def rows(chunk: pa.Table) -> Recognized:
+            found: Recognized = await service.tables.ask(tasks.RecognizeTable(name, options, chunk))
+            return found
+
         unit = service.shelf.recognize(name, options)
-        body = await request.body()
-        read = partial(
-            uploads.read_chunks,
-            body,
-            format=format,
-            smiles_column=smiles_column,
-            carry=() if property == PREDICTION else (property,),
-            rows=limits.rows,
-        )
-        chunks = await service.run(read)
-        ledger = Ledger(property, classes=unit.card.classes)
-        lines = uploads.recognize(unit, chunks, ledger, service.run)
+        lines = uploads.recognize(rows, unit.refuse, chunks, ledger)
         return StreamingResponse(lines, media_type="application/x-ndjson")
 
     return routes

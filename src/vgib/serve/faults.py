@@ -10,6 +10,7 @@ from starlette.exceptions import HTTPException
 
 from vgib.errors import UnknownNameError, VgibError
 from vgib.serve.limits import BusyError, TooMuchError
+from vgib.serve.worker import FaultError
 
 log = logging.getLogger(__name__)
 
@@ -34,7 +35,8 @@ def install(app: FastAPI) -> None:
     @app.exception_handler(Exception)
     def broken(request: Request, error: Exception) -> JSONResponse:
         number = uuid4().hex[:12]
-        log.error("fault %s at %s", number, request.url.path, exc_info=error)
+        place = None if isinstance(error, FaultError) else error  # that of a process is its text
+        log.error("fault %s at %s: %s", number, request.url.path, error, exc_info=place)
         told = f"a fault of the service, not of the request; its log tells more under {number}"
         return fault(500, "Fault", told)
 

@@ -1,15 +1,18 @@
 """Runs the service until it is stopped."""
 
+import asyncio
 import socket
 import webbrowser
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from threading import Timer
+from typing import Any
 
 import torch
 
 from vgib.errors import InputError, MissingExtraError
-from vgib.serve.limits import LOCAL, Limits
+from vgib.serve.gate import LOCAL
+from vgib.serve.limits import Limits
 
 IDLE_SECONDS = 5
 """How long a connection may stay open without a request."""
@@ -60,10 +63,49 @@ def run(
         opening = Timer(BROWSER_DELAY, webbrowser.open, [address])
         opening.daemon = True
         opening.start()
-    config = uvicorn.Config(
-        app, log_level="warning", access_log=False, timeout_keep_alive=IDLE_SECONDS
+    uvicorn.Server(configured(app, limits)).run(sockets=[listener])
+
+
+def configured(app: Any, limits: Limits) -> Any:
+    """How uvicorn runs the app: connections that say nothing are closed."""
+    import uvicorn
+    from uvicorn.protocols.http.auto import AutoHTTPProtocol
+
+    class Impatient(AutoHTTPProtocol):  # type: ignore[misc,valid-type]  # one of two classes
+        """Closes a connection whose headers do not arrive; uvicorn would wait forever."""
+
+        _closing: asyncio.TimerHandle | None = None
+
+        def connection_made(self, transport: Any) -> None:
+            super().connection_made(transport)
+            self._expect_headers()
+
+        def data_received(self, data: bytes) -> None:
+            super().data_received(data)
+            self._expect_headers()
+
+        def _expect_headers(self) -> None:
+            """Starts the clock where headers are awaited, and stops it where they are there."""
+            is_asked = self.cycle is not None and not self.cycle.response_complete
+            if is_asked and self._closing is not None:
+                self._closing.cancel()
+                self._closing = None
+            elif not is_asked and self._closing is None:
+                self._closing = self.loop.call_later(IDLE_SECONDS, self._close)
+
+        def _close(self) -> None:
+            self._closing = None
+            if self.cycle is None or self.cycle.response_complete:
+                self.transport.close()
+
+    return uvicorn.Config(
+        app,
+        http=Impatient,
+        log_level="warning",
+        access_log=False,
+        timeout_keep_alive=IDLE_SECONDS,
+        limit_concurrency=limits.connections,
     )
-    uvicorn.Server(config).run(sockets=[listener])
 
 
 def listen(host: str, port: int) -> socket.socket:

@@ -26,11 +26,21 @@ class ModelShelf:
         places: dict[str, str | Path] = {name: name for name in zoo.names()} if shipped else {}
         for folder in folders:
             name = Path(folder).resolve().name
-            if name in places and Path(places[name]) != Path(folder):
+            if name in places and Path(places[name]) != Path(folder).resolve():
                 raise InputError(f"two models are called {name!r}; rename one of the folders")
-            places[name] = folder
+            places[name] = Path(folder).resolve()
         if not places:
             raise InputError("there is no model to serve; name one with --model folder")
+        self._load(places)
+
+    @classmethod
+    def at(cls, places: Mapping[str, str | Path]) -> "ModelShelf":
+        """A shelf with the models of another one, in another process."""
+        shelf = cls.__new__(cls)
+        shelf._load(places)
+        return shelf
+
+    def _load(self, places: Mapping[str, str | Path]) -> None:
         self.places = places
         self.models = {name: SubgraphRecognizer.load(place) for name, place in places.items()}
         for name, model in self.models.items():

@@ -8,7 +8,7 @@ from fastapi import FastAPI
 from fastapi.responses import FileResponse
 from fastapi.staticfiles import StaticFiles
 
-from vgib.serve.limits import App, Receive, Scope, Send
+from vgib.serve.gate import App, Receive, Scope, Send
 
 PAGE = Path(__file__).parent / "page"
 EDITOR = "/editor"

@@ -3,18 +3,17 @@
 import io
 import json
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
-from functools import partial
 from typing import Any
 
 import pyarrow as pa
 
 from vgib.data.records import Format
 from vgib.errors import InputError, VgibError
+from vgib.serve.lanes import by_halves
 from vgib.serve.limits import TooMuchError
 from vgib.stream.chunks import iter_chunks
 from vgib.stream.ledger import Ledger
 from vgib.stream.schema import Recognized
-from vgib.stream.work import Recognize
 from vgib.stream.writers import rows_of
 
 CHUNK = 256
@@ -22,8 +21,6 @@ CHUNK = 256
 
 MOST_ENTRIES = 1000
 """Fragments of the ledger that are sent, the commonest first."""
-
-Run = Callable[[Callable[[], Any]], Awaitable[Any]]
 
 REQUEST_BODY: dict[str, Any] = {
     "requestBody": {
@@ -70,16 +67,21 @@ def read_chunks(
 
 
 async def recognize(
-    unit: Recognize, chunks: Sequence[pa.Table], ledger: Ledger, run: Run
+    ask: Callable[[pa.Table], Awaitable[Recognized]],
+    refuse: Callable[[pa.Table, str], Recognized],
+    chunks: Sequence[pa.Table],
+    ledger: Ledger,
 ) -> AsyncIterator[str]:
     """Lines of JSON: what came of each chunk, then the ledger over all of them.
 
+    A record that no process survives is refused by its line.
     An error in the middle is a last line of its own, since the status is sent by then.
     """
     total, done = sum(len(chunk) for chunk in chunks), 0
     try:
         for chunk in chunks:
-            recognized: Recognized = await run(partial(unit, chunk))
+            pieces = await by_halves(ask, chunk, refuse)
+            recognized = Recognized(*map(pa.concat_tables, zip(*pieces, strict=True)))
             ledger.add(recognized.results)
             done += len(chunk)
             yield _line(

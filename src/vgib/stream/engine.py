@@ -10,7 +10,8 @@ from typing import Any, NamedTuple
 import pyarrow as pa
 
 from vgib.data.processes import Engine, Outcome
-from vgib.errors import InputError, VgibError
+from vgib.errors import InputError, shortened
+from vgib.stream.careful import WorkerError, carefully
 from vgib.stream.chunks import Chunk
 from vgib.stream.manifest import CountError
 from vgib.stream.parts import PartStore, content_of, part_name
@@ -22,10 +23,6 @@ REMEMBERED = 10
 
 Sink = Callable[[Recognized], None]
 """Takes what came of the chunks, one after the other."""
-
-
-class WorkerError(VgibError, RuntimeError):
-    """A chunk that a worker could not finish."""
 
 
 class ChunkJob(NamedTuple):
@@ -91,7 +88,9 @@ def recognize_all(
     """Recognizes all chunks and hands what came of them to the sinks, in the order of the source.
 
     With a store, every finished chunk is on the disk before it is used, so that a killed run costs
-    no more than the chunks that were under way, and memory holds no more than these. Without one
+    no more than the chunks that were under way, and memory holds no more than these. A chunk over
+    which a process died, be it a worker or this one in an earlier run, is looked into in a process
+    of its own: the record to blame is refused, and the others are used. Without a store
     nothing touches the disk, and chunks that finish early wait in memory.
 
     Args:
@@ -105,7 +104,7 @@ def recognize_all(
 
     Raises:
         InputError: no molecule can be used.
-        WorkerError: a worker failed or died.
+        WorkerError: a worker failed.
     """
     tally = Tally() if tally is None else tally
     queue = _Queue(parts)
@@ -117,14 +116,19 @@ def recognize_all(
             name = part_name(0, number, content)
             if queue.add(name, chunk.share):
                 tally.reused += 1
+            elif engine is None and parts is not None and parts.begin(name) > 1:
+                queue.finish(name, *carefully(work, [chunk.records]))
             else:
                 yield ChunkJob(name, chunk.records)
 
     def finished() -> Generator[tuple[Recognized, float | None], None, None]:
         for outcome in (engine or OneProcess()).map(_Unit(work), jobs()):
-            _check(outcome, is_kept=parts is not None)
-            assert outcome.result is not None
-            queue.finish(outcome.job.name, outcome.result)
+            found = outcome.result
+            if outcome.is_lost:
+                (found,) = carefully(work, [outcome.job.records])
+            if found is None:
+                raise _failure(outcome, is_kept=parts is not None)
+            queue.finish(outcome.job.name, found)
             yield from queue.ready()
         yield from queue.ready()
 
@@ -188,22 +192,18 @@ class _Unit:
         return self.work(job.records)
 
 
-def _check(outcome: Outcome[ChunkJob, Recognized], *, is_kept: bool) -> None:
-    if outcome.error is None:
-        return
+def _failure(outcome: Outcome[ChunkJob, Recognized], *, is_kept: bool) -> WorkerError:
     lines = outcome.job.records["line"]
     hint = "; what is finished is kept, go on with --resume" if is_kept else ""
-    raise WorkerError(
-        f"lines {lines[0]} to {lines[-1]} could not be recognized: "
-        f"{outcome.error.splitlines()[0]}{hint}"
-    )
+    why = str(outcome.error).splitlines()[0]
+    return WorkerError(f"lines {lines[0]} to {lines[-1]} could not be recognized: {why}{hint}")
 
 
 def _nothing(tally: Tally) -> InputError:
     if not tally.first_refused:
         return InputError("there are no molecules; expected one on each line")
     first = tally.first_refused[0]
-    shown = first["text"] or first["id"] or ""
+    shown = shortened(first["text"] or first["id"] or "")
     several = tally.refused > 1
     told = f"none of the {tally.refused} molecules can" if several else "the molecule cannot"
     return InputError(f"{told} be used; line {first['line']} ({shown}): {first['reason']}")

@@ -23,7 +23,7 @@ from vgib.stream.schema import Recognized
 COUNTS = b"vgib"
 """The entry of a part's footer that holds its counts."""
 
-RESULTS, REJECTED = "results", "rejected"
+RESULTS, REJECTED, BEGUN = "results", "rejected", "begun"
 
 
 class PartStore:
@@ -65,6 +65,18 @@ class PartStore:
         footer = pq.read_metadata(results_file(self.folder, name)).metadata
         counts: dict[str, Any] = json.loads(footer[COUNTS])
         return counts
+
+    def begin(self, name: str) -> int:
+        """Notes on the disk, where a crash does not reach, that a part is begun; how often so."""
+        path = self.folder / BEGUN / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with path.open("ab") as file:
+            file.write(b".")
+            return file.tell()
+
+    def forget_begun(self) -> None:
+        """Forgets which parts were begun."""
+        shutil.rmtree(self.folder / BEGUN, ignore_errors=True)
 
     def remove(self) -> None:
         """Removes the folder with everything in it."""

@@ -61,14 +61,13 @@ class RayEngine:
         return self.workers or 2 * max(1, int(ray.cluster_resources().get("CPU", 1)))
 
 
-def _answer(ray: Any, done: Any, started: float) -> tuple[Any, str | None, float]:
+def _answer(ray: Any, done: Any, started: float) -> tuple[Any, str | None, float, bool]:
     """What came of a task that has ended; also of one that Ray has given up."""
     try:
-        answer: tuple[Any, str | None, float] = ray.get(done)
+        return *ray.get(done), False
     except ray.exceptions.RayError as error:
         why = f"the worker was lost: {type(error).__name__}: {error}"
-        return None, why, perf_counter() - started
-    return answer
+        return None, why, perf_counter() - started, True
 
 
 def _cancel(ray: Any, tasks: list[Any]) -> None:

@@ -9,7 +9,6 @@ a later run, finds it and takes the counts from there.
 
 import json
 import logging
-import shutil
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -20,6 +19,7 @@ from typing import Any
 
 import pyarrow as pa
 
+from vgib.stream.careful import Work, carefully
 from vgib.stream.manifest import InputFile, Manifest, begin
 from vgib.stream.parts import PartStore, part_name
 from vgib.stream.ray_reading import Reader, Row, row_of, unpacked
@@ -27,11 +27,9 @@ from vgib.stream.schema import Recognized
 from vgib.stream.shards import Cutting, input_files
 from vgib.train.cluster import connected
 
-Work = Callable[[pa.Table], Recognized]
-"""A chunk to its results and refusals, such as :class:`vgib.stream.work.Recognize`."""
-
 ATTEMPTS = 4
-"""How often a part is begun before it is given up, since it seems to take its workers down."""
+"""How often a part is begun before it is given up. From the second time on each of its records may
+die alone, so that this is for machines that go down with it."""
 
 IN_FLIGHT = 2
 """Parts that an actor has at once: one under way and the next, so that the last ones are shared."""
@@ -77,13 +75,13 @@ def run_parts(
     files = [InputFile(str(path), path.stat().st_size) for path in paths]
     account = _Account(Manifest(f"{settings} {cutting}", files))
     begin(out, account.manifest, resume=resume)
-    shutil.rmtree(out / "begun", ignore_errors=True)
+    PartStore(out).forget_begun()
     with connected(address, cores=workers) as ray, _quiet(ray):
         cores = workers or max(1, int(ray.cluster_resources().get("CPU", 1)))
         for row in _dataset(ray, paths, work, out, cutting, cores).iter_rows():
             account.add(row)
             on_part(account.manifest, account.share())
-    shutil.rmtree(out / "begun", ignore_errors=True)
+    PartStore(out).forget_begun()
     manifest = account.closed(perf_counter() - started)
     manifest.write(out)
     return manifest
@@ -136,7 +134,7 @@ class _Writer:
         import torch
 
         torch.set_num_threads(1)
-        self.work, self.out, self.parts = work, out, PartStore(out)
+        self.work, self.parts = work, PartStore(out)
 
     def __call__(self, batch: Row) -> Row:
         (number,), (part,) = batch["file"].tolist(), batch["part"].tolist()
@@ -147,9 +145,12 @@ class _Writer:
         counts = self.parts.counts(name)
         if counts is not None:
             return row_of(number, part, b"", share, {**counts, "reused": True})
-        if _begun(self.out, name) > ATTEMPTS:
+        begun, tables = self.parts.begin(name), unpacked(chunks)
+        if begun > ATTEMPTS:
             return row_of(number, part, b"", share)
-        done = [self.work(chunk) for chunk in unpacked(chunks)]
+        done = (
+            [self.work(table) for table in tables] if begun == 1 else carefully(self.work, tables)
+        )
         found = Recognized(*map(pa.concat_tables, zip(*done, strict=True)))
         counts = self.parts.put(name, found)
         return row_of(number, part, b"", share, {**counts, "reused": False})
@@ -203,12 +204,3 @@ class _Account:
         )
         done.check()
         return done
-
-
-def _begun(out: Path, name: str) -> int:
-    """Notes that a part is begun, on the disk, where a crash does not reach; gives how often."""
-    path = out / "begun" / name
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with path.open("ab") as file:
-        file.write(b".")
-        return file.tell()

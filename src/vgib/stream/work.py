@@ -113,7 +113,8 @@ class Recognize:
             raise
         except Exception as error:
             if len(chunk) < 2:
-                return self._failed(chunk, error)
+                told = f"{type(error).__name__}: {error}"
+                return self.refuse(chunk, f"the program failed on this molecule ({told})")
             half = len(chunk) // 2
             halves = self(chunk[:half]), self(chunk[half:])
             return Recognized(*map(pa.concat_tables, zip(*halves, strict=True)))
@@ -124,8 +125,8 @@ class Recognize:
         kept = sound.take(pa.array(readings.kept, type=pa.int64()))
         return Recognized(self._results(kept, readings), _rejected(chunk, sound, readings))
 
-    def _failed(self, chunk: pa.Table, error: Exception) -> Recognized:
-        reason = f"the program failed on this molecule ({type(error).__name__}: {error})"
+    def refuse(self, chunk: pa.Table, reason: str) -> Recognized:
+        """Refuses every record of a chunk for the same reason."""
         nothing = self.schema(_carried(chunk)).empty_table()
         return Recognized(nothing, _refusals(chunk, [reason] * len(chunk)))
 

@@ -1,0 +1,75 @@
+"""Chunks over which a process has died: each is halved until the one record to blame is found."""
+
+from collections import defaultdict
+from collections.abc import Iterable
+from dataclasses import dataclass
+from operator import itemgetter
+from typing import NamedTuple, Protocol
+
+import pyarrow as pa
+
+from vgib.data.processes import LocalProcesses
+from vgib.errors import VgibError
+from vgib.stream.schema import LINE, Recognized
+
+
+class WorkerError(VgibError, RuntimeError):
+    """A chunk that a worker could not finish."""
+
+
+class Work(Protocol):
+    """A chunk to its results and refusals, such as :class:`vgib.stream.work.Recognize`."""
+
+    def __call__(self, chunk: pa.Table) -> Recognized:
+        """Does the work."""
+        ...
+
+    def refuse(self, chunk: pa.Table, reason: str) -> Recognized:
+        """Refuses every record of a chunk."""
+        ...
+
+
+class _Piece(NamedTuple):
+    """Records of the chunk of this number."""
+
+    chunk: int
+    records: pa.Table
+
+
+@dataclass(frozen=True)
+class _OnPiece:
+    work: Work
+
+    def __call__(self, piece: _Piece) -> Recognized:
+        return self.work(piece.records)
+
+
+def carefully(work: Work, chunks: Iterable[pa.Table]) -> list[Recognized]:
+    """What comes of chunks, in a process of its own that may die.
+
+    A record that ends the process is refused by its line; all others are dealt with.
+
+    Raises:
+        WorkerError: the work raised an error.
+    """
+    found: dict[int, list[tuple[int, Recognized]]] = defaultdict(list)
+    pieces = (_Piece(number, chunk) for number, chunk in enumerate(chunks))
+    for outcome in LocalProcesses(retries=0).map(_OnPiece(work), pieces, split=_halves):
+        number, records = outcome.job
+        done = outcome.result
+        if outcome.is_lost:
+            done = work.refuse(records, f"the program cannot survive this record: {outcome.error}")
+        elif done is None:
+            raise WorkerError(str(outcome.error).splitlines()[0])
+        found[number].append((records[LINE][0].as_py(), done))
+    joined = []
+    for number in sorted(found):
+        tables = [done for _, done in sorted(found[number], key=itemgetter(0))]
+        joined.append(Recognized(*map(pa.concat_tables, zip(*tables, strict=True))))
+    return joined
+
+
+def _halves(piece: _Piece) -> list[_Piece]:
+    half = len(piece.records) // 2
+    cuts = (piece.records[:half], piece.records[half:]) if half else ()
+    return [_Piece(piece.chunk, part) for part in cuts]

@@ -1,5 +1,6 @@
 import gzip
 import logging
+import re
 
 import numpy as np
 import pytest
@@ -257,8 +258,12 @@ class TestFiles:
 
     def test_another_encoding_is_named_with_its_line(self, write):
         path = write("a.csv", "smiles,name\nC,a\nC,b\u00e4\n".encode("latin-1"))
-        with pytest.raises(FileFormatError, match=r"line 3: not utf-8.*encoding='latin-1'"):
-            read_molecules(path)
+        found = read_molecules(path)
+        (refused,) = found.rejected
+        assert len(found) == 1 and refused.line == 3
+        assert re.search(r"not utf-8.*--encoding latin-1", refused.reason)
+        with pytest.raises(FileFormatError, match=r"line 1: not utf-8.*encoding='latin-1'"):
+            read_molecules(write("b.csv", "smiles,n\u00e4me\nC,a\n".encode("latin-1")))
         assert len(read_molecules(path, encoding="latin-1")) == 2
 
     def test_utf_16_is_recognized(self, write):
@@ -276,9 +281,43 @@ class TestFiles:
         with pytest.raises(FileFormatError, match=r"gzip file is damaged after line \d+"):
             read_molecules(path)
 
-    def test_an_open_quote_is_an_error_with_its_line(self, write):
-        with pytest.raises(FileFormatError, match="line 3"):
-            read_molecules(write("a.csv", 'smiles,y\nC,1\n"CC,2\n'))
+    def test_an_open_quote_costs_its_record(self, write):
+        found = read_molecules(write("a.csv", 'smiles,y\nC,1\n"CC,2\nCN,3\n'))
+        assert found.graphs.ids == ("C",)
+        (refused,) = found.rejected
+        assert refused.line == 3 and "check the quotes from here up to line 4" in refused.reason
+        strict = read_molecules(write("b.csv", 'smiles,y\n"C"C,1\nCN,3\n'))
+        assert strict.graphs.ids == ("CN",) and strict.rejected[0].line == 2
+
+    @pytest.mark.parametrize("name", ["a.smi", "a.csv", "a.smi.gz"])
+    def test_a_line_that_is_too_long_costs_itself(self, write, name):
+        path = write(name, f"smiles\nCC\n{'C' * 2000}\nCO\n{'N' * 99}")
+        found = read_molecules(path, max_record=100)
+        assert found.graphs.ids == ("CC", "CO", "N" * 99)
+        (refused,) = found.rejected
+        assert refused.line == 3 and "longer than 100 bytes; raise the limit" in refused.reason
+        assert "--max-record" in refused.reason
+
+    def test_an_sd_record_that_is_too_long_costs_itself(self, write):
+        long = "\n".join(["2" * 100] * 30)
+        text = sd_file(("CCO", {"y": "1"}), ("CC", {"y": long}), ("CN", {"y": "3"}))
+        found = read_molecules(write("a.sdf", text), max_record=2000)
+        assert found.graphs.ids == ("CCO", "CN")
+        assert "the record is longer than 2,000 bytes" in found.rejected[0].reason
+
+    @pytest.mark.parametrize("first", ["C" * 101, "\n\n" + "C" * 101])
+    def test_a_file_of_one_endless_line_says_which_limit(self, write, first):
+        with pytest.raises(FileFormatError, match=r"line \d: the line is longer than 100 bytes"):
+            read_molecules(write("a.smi", first), max_record=100)
+        found = read_molecules(write("b.smi", f"{first}\nCCO"), max_record=100)
+        assert found.graphs.ids == ("CCO",) and len(found.rejected) == 1
+
+    def test_a_file_that_unpacks_to_too_much_is_refused_with_the_remedy(self, write):
+        path = write("a.smi.gz", "CCO\n" + "\n" * 4_000_000 + "CCN\n")
+        with pytest.raises(FileFormatError, match=r"more than 4,000,000 bytes.*--max-unpacked"):
+            read_molecules(path)
+        assert read_molecules(path, limit=1).graphs.ids == ("CCO",)
+        assert len(read_molecules(path, max_unpacked=10**8)) == 2
 
     def test_a_missing_file_and_an_unknown_ending_are_explained(self, tmp_path, write):
         with pytest.raises(InputError, match=r"cannot read .*check the path"):

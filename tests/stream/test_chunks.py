@@ -97,7 +97,7 @@ def test_columns_are_found_asked_for_and_carried(tmp_path: Path) -> None:
         ("a.csv", b"name,value\nx,1\n", "no column holds SMILES"),
         ("a.smi", b"\x00\x01\x02\x03" * 50, "holds binary data"),
         ("a.smi", b"\xff\xfeC\x00", "UTF-16"),
-        ("a.csv", b"smiles\n\xe9\n", "not utf-8 text"),
+        ("a.csv", b"sm\xe9les\nC\n", "not utf-8 text"),
         ("a.parquet", b"PAR1 no more", "is no whole Parquet file"),
         (
             "a.parquet.gz",

@@ -1,6 +1,7 @@
 """A source to files: all outputs agree, and a killed run goes on to the same ones."""
 
 import csv
+import gzip
 import json
 import os
 import signal
@@ -156,12 +157,13 @@ def test_nothing_usable_leaves_nothing(content: str, model: Path, tmp_path: Path
 
 
 def test_a_file_that_breaks_off_keeps_what_was_finished(model: Path, tmp_path: Path) -> None:
-    path, out = tmp_path / "in.smi", tmp_path / "a.csv"
-    path.write_bytes("\n".join([*SMILES, ""]).encode() + b"\x00\x00\n")
-    with pytest.raises(FileFormatError, match=f"line {len(SMILES) + 1}: holds binary data"):
+    out = tmp_path / "a.csv"
+    path = tmp_path / "in.smi.gz"
+    path.write_bytes(gzip.compress("\n".join([*SMILES, ""]).encode())[:-9])
+    with pytest.raises(FileFormatError, match=f"damaged after line {len(SMILES)}"):
         recognize_source(path, Recognize(model), Writing((out,)), SourceReading(size=8))
     assert not out.exists() and parts_folder(out).exists()
-    path.write_text("\n".join([*SMILES, ""]))
+    path.write_bytes(gzip.compress("\n".join([*SMILES, ""]).encode()))
     work = Recognize(model)
     tally = recognize_source(path, work, Writing((out,)), SourceReading(size=8), resume=True)
     assert tally.reused >= 4 and tally.recognized == len(SMILES)

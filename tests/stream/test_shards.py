@@ -8,9 +8,9 @@ import pyarrow.parquet as pq
 import pytest
 from tests.stream.molecules import smiles
 
-from vgib.errors import InputError
+from vgib.errors import FileFormatError, InputError
 from vgib.stream.chunks import iter_chunks
-from vgib.stream.shards import STRANGE, Cutting, cut, input_files
+from vgib.stream.shards import Cutting, cut, input_files
 
 SMALL = Cutting(chunk=4, part=8)
 
@@ -53,9 +53,11 @@ def test_a_line_that_is_no_text_costs_itself(name: str, tmp_path: Path) -> None:
     lines[3], lines[7] = b'\xff\xfe"\x00garbage', b"CC\x00O"
     path = tmp_path / name
     path.write_bytes(b"smiles\n" + b"\n".join(lines))
-    found = rows(path)
-    assert [line for line, _ in found] == list(range(2, 12))
-    assert [text for _, text in found if STRANGE in text] == [f"{STRANGE}garbage", f"{STRANGE}CCO"]
+    (part,) = cut(path, Cutting())
+    found = part.chunks[0].to_pylist()
+    assert [row["line"] for row in found] == list(range(2, 12))
+    broken = {row["line"]: row["problem"] for row in found if row["problem"]}
+    assert set(broken) == {5, 9} and all("binary data" in why for why in broken.values())
 
 
 def test_what_comes_before_the_damage_is_given_out(tmp_path: Path) -> None:
@@ -63,7 +65,7 @@ def test_what_comes_before_the_damage_is_given_out(tmp_path: Path) -> None:
     whole = gzip.compress("".join(f"{text}\n" for text in smiles(2000)).encode())
     path.write_bytes(whole[: len(whole) // 2])
     seen = 0
-    with pytest.raises(InputError, match="the gzip file is damaged"):
+    with pytest.raises(FileFormatError, match="the gzip file is damaged"):
         for part in cut(path, SMALL):
             seen += part.records
     assert 100 < seen < 2000

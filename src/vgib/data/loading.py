@@ -1,17 +1,20 @@
 """Graphs from whatever a user names: a file, a folder, or a dataset of the catalog."""
 
+from dataclasses import asdict
 from pathlib import Path
 from typing import Literal
 
 import numpy as np
 
-from vgib.chem.mol import scaffold
+from vgib.chem.mol import MAX_ATOMS, scaffold
 from vgib.data import catalog
 from vgib.data.molecules import Molecules, from_smiles, read_molecules
 from vgib.data.packed import PackedGraphs
 from vgib.data.pyg_files import holds_data, read_data_files
+from vgib.data.records import PLAIN
 from vgib.data.splits import Split, file_order_split, random_split, scaffold_split
 from vgib.data.tu import read_tu
+from vgib.data.unpacking import FileReading
 from vgib.errors import InputError, unknown_name
 
 SPLITS = ("random", "scaffold", "file-order")
@@ -29,6 +32,8 @@ def load_graphs(
     cache: str | Path | None = None,
     mirror: str | Path | None = None,
     progress: bool = False,
+    max_atoms: int = MAX_ATOMS,
+    how: FileReading = PLAIN,
 ) -> PackedGraphs | Molecules:
     """Graphs by a path or a name.
 
@@ -45,9 +50,11 @@ def load_graphs(
         cache: Where downloads are kept.
         mirror: A folder that serves the catalog offline.
         progress: Whether downloads show a bar.
+        max_atoms: The largest number of heavy atoms of a molecule.
+        how: The encoding of a file, and the limits of what is read.
     """
     path = Path(source)
-    if (graphs := _graph_file(path)) is not None:
+    if (graphs := _graph_file(path, how)) is not None:
         return _first(graphs, limit)
     if path.is_file():
         if target is None and labeled and ".smi" not in path.suffixes:
@@ -61,6 +68,8 @@ def load_graphs(
             smiles_column=smiles_column,
             features=features,
             limit=limit,
+            max_atoms=max_atoms,
+            **asdict(how),
         )
     if path.suffix or len(path.parts) > 2:
         raise InputError(f"there is no file {str(source)!r}")
@@ -89,15 +98,14 @@ def load_graphs(
     return from_smiles(usable["smiles"], labels.astype("float64"), features=features)
 
 
-def _graph_file(path: Path) -> PackedGraphs | None:
+def _graph_file(path: Path, how: FileReading) -> PackedGraphs | None:
     """The graphs of a file or folder that holds graphs, not molecules; ``None`` for others."""
-    if path.is_dir():
-        return read_data_files(path) if holds_data(path) else read_tu(path)
-    if not path.exists():
-        return None
-    readers = {".zip": read_tu, ".pt": read_data_files, ".safetensors": PackedGraphs.load}
-    reader = readers.get(path.suffix)
-    return None if reader is None else reader(path)
+    if path.suffix == ".safetensors" and path.is_file():
+        return PackedGraphs.load(path)
+    if path.suffix == ".pt" or (path.is_dir() and holds_data(path)):
+        return read_data_files(path, how=how) if path.exists() else None
+    is_tu = path.is_dir() or (path.suffix == ".zip" and path.exists())
+    return read_tu(path, how=how) if is_tu else None
 
 
 def _first(graphs: PackedGraphs, limit: int | None) -> PackedGraphs:

@@ -10,7 +10,7 @@ from functools import partial
 from importlib.resources import as_file, files
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -23,7 +23,8 @@ from vgib.data.headers import Column, named_column, structure_column
 from vgib.data.packed import PackedGraphs
 from vgib.data.processes import in_order
 from vgib.data.records import MOLBLOCK, Format, Record, Source, open_table
-from vgib.errors import InputError
+from vgib.data.unpacking import FileReading
+from vgib.errors import InputError, shortened
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -139,9 +140,9 @@ def read_molecules(
     mixtures: Mixtures = "largest",
     max_atoms: int = MAX_ATOMS,
     format: Format | None = None,
-    encoding: str = "utf-8",
     limit: int | None = None,
     workers: int | None = None,
+    **reading: Any,
 ) -> Molecules:
     """All molecules of a ``.smi``, ``.txt``, ``.csv``, ``.tsv`` or ``.sdf`` file, gzipped or not.
 
@@ -155,6 +156,8 @@ def read_molecules(
         limit: only the first so many lines.
         workers: processes; by default one for small files and one for each core for large ones. The
             result is the same.
+        **reading: the encoding, and the limits of what is read: any field of
+            :class:`~vgib.data.unpacking.FileReading`.
 
     Raises:
         InputError: a column does not exist, or no line can be used.
@@ -170,9 +173,9 @@ def read_molecules(
         mixtures=mixtures,
         max_atoms=max_atoms,
         format=format,
-        encoding=encoding,
         limit=limit,
         workers=workers,
+        **reading,
     )
     return _joined(chunks, str(source) if isinstance(source, str | Path) else "the given lines")
 
@@ -188,11 +191,11 @@ def iter_molecules(
     mixtures: Mixtures = "largest",
     max_atoms: int = MAX_ATOMS,
     format: Format | None = None,
-    encoding: str = "utf-8",
     limit: int | None = None,
     workers: int | None = None,
     chunk_size: int = CHUNK,
     keep_mols: bool = False,
+    **reading: Any,
 ) -> Iterator[Molecules]:
     """The molecules of a file in chunks of at most ``chunk_size`` lines, in constant memory.
 
@@ -200,7 +203,7 @@ def iter_molecules(
     is meant for one process, since to move them between two costs more than to read them. A chunk
     of which no line can be used has no graphs.
     """
-    with open_table(source, format=format, encoding=encoding) as table:
+    with open_table(source, format=format, how=FileReading(**reading)) as table:
         structure, records = structure_column(table, smiles_column)
         listed = [target] if isinstance(target, str | int) else list(target or [])
         plan = _RecordReader(
@@ -347,7 +350,7 @@ def _joined(chunks: Iterator[Molecules], name: str) -> Molecules:
     parts = list(chunks)
     if not any(len(part) for part in parts):
         first = next((part.rejected[0] for part in parts if part.rejected), None)
-        told = f"; line {first.line} ({first.text!r}): {first.reason}" if first else ""
+        told = f"; line {first.line} ({shortened(first.text)!r}): {first.reason}" if first else ""
         lines = sum(len(part.rejected) for part in parts)
         raise InputError(f"{name}: none of the {lines} molecules can be used{told}")
     rejected = tuple(item for part in parts for item in part.rejected)

@@ -12,7 +12,7 @@ import torch
 
 from vgib.data.packed import PackedGraphs
 from vgib.data.splits import Split
-from vgib.data.tables import unpacked_text
+from vgib.data.unpacking import unpacked_text
 from vgib.errors import FileFormatError
 
 

@@ -6,6 +6,7 @@ plain values and the few classes of ``SAFE`` from it, and refuses everything els
 
 import re
 import warnings
+import zipfile
 from collections.abc import Iterator
 from pathlib import Path
 from pickle import UnpicklingError
@@ -18,6 +19,8 @@ from torch_geometric.data.separate import separate
 from torch_geometric.data.storage import GlobalStorage
 
 from vgib.data.packed import PackedGraphs
+from vgib.data.records import PLAIN
+from vgib.data.unpacking import FileReading
 from vgib.errors import FileFormatError, InputError
 
 SAFE = [Data, DataEdgeAttr, DataTensorAttr, GlobalStorage]
@@ -33,7 +36,7 @@ def holds_data(folder: Path) -> bool:
     return any(folder.glob("*.pt"))
 
 
-def read_data_files(path: Path) -> PackedGraphs:
+def read_data_files(path: Path, *, how: FileReading = PLAIN) -> PackedGraphs:
     """The graphs of one ``.pt`` file, or of all in a folder, in the order of their numbers.
 
     A file holds a ``Data``, its ``to_dict()``, a list of either, or what PyG's
@@ -48,7 +51,7 @@ def read_data_files(path: Path) -> PackedGraphs:
     if path.is_dir():
         found = (file for file in path.glob("*.pt") if file.name not in NO_GRAPHS)
         files = sorted(found, key=_by_number)
-    graphs = [graph for file in files for graph in _graphs(file)]
+    graphs = [graph for file in files for graph in _graphs(file, how)]
     try:
         return PackedGraphs.from_data(graphs)
     except InputError as error:
@@ -61,11 +64,32 @@ def _by_number(file: Path) -> list[tuple[int, str]]:
     return [(int(part), "") if part.isdigit() else (-1, part) for part in parts]
 
 
-def _graphs(file: Path) -> list[Data]:
-    found = list(_unpacked(_load(file), file))
+def _graphs(file: Path, how: FileReading) -> list[Data]:
+    if zipfile.is_zipfile(file):
+        with zipfile.ZipFile(file) as archive:
+            how.check_zip(str(file), archive)
+    content = _load(file)
+    _refuse_expanded(content, file)
+    found = list(_unpacked(content, file))
     if len(found) == 1 and not isinstance(getattr(found[0], "id", None), str):
         found[0].id = file.stem
     return found
+
+
+def _refuse_expanded(content: Any, file: Path) -> None:
+    """Refuses tensors that would be larger in memory than what the file holds of them."""
+    if isinstance(content, Data):
+        content = content.to_dict()
+    if isinstance(content, torch.Tensor):
+        is_plain = content.layout is torch.strided and not content.is_quantized
+        if not is_plain or content.nbytes > content.untyped_storage().nbytes():
+            raise FileFormatError(
+                f"{file} holds a tensor of {tuple(content.shape)} that is sparse, or repeats what "
+                "is stored once; save it with .to_dense() and .contiguous()"
+            )
+    elif isinstance(content, dict | list | tuple):
+        for part in content.values() if isinstance(content, dict) else content:
+            _refuse_expanded(part, file)
 
 
 def _load(file: Path) -> Any:

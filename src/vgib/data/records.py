@@ -1,16 +1,25 @@
 """Molecule files as a stream of records, each with the line it starts on and its fields by name."""
 
 import csv
-import gzip
 import io
 import shutil
 import tempfile
-import zlib
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from functools import reduce
+from itertools import chain, count
 from pathlib import Path
 from typing import IO, Any, BinaryIO, Literal, NamedTuple, TypeAlias, cast, get_args
 
+from vgib.data.unpacking import (
+    DAMAGED,
+    FileReading,
+    Lines,
+    opened,
+    plain_lines,
+    too_long_record,
+)
 from vgib.errors import FileFormatError, InputError, unknown_name
 
 Source: TypeAlias = str | Path | BinaryIO | io.BufferedIOBase | Iterable[str]
@@ -30,6 +39,7 @@ SUFFIXES: dict[str, Format] = {
     ".parquet": "parquet",
     ".pq": "parquet",
 }
+PLAIN = FileReading()
 ROWS_AT_ONCE = 4096
 """Of a Parquet file, whose row groups may be too large for the memory."""
 
@@ -70,13 +80,16 @@ MOLBLOCK = "mol block"
 
 @contextmanager
 def open_table(
-    source: Source, *, format: Format | None = None, encoding: str = "utf-8"
+    source: Source, *, format: Format | None = None, how: FileReading = PLAIN
 ) -> Iterator[Table]:
     """Opens a file, plain or gzipped, or takes lines as they come (then ``.smi`` by default).
 
+    A line that is no text, or is too long, is a record with a problem; the others are read.
+
     Raises:
         InputError: the file is missing or empty, or a column name comes twice.
-        FileFormatError: the file is truncated, binary, or in another encoding.
+        FileFormatError: the file is truncated or binary, unpacks to too much, or begins with
+            something that is no text of this encoding.
     """
     if format is not None and format not in get_args(Format):
         raise unknown_name("molecule format", format, get_args(Format))
@@ -89,68 +102,106 @@ def open_table(
             raise InputError(
                 f"cannot read {str(path)!r}: {error.strerror}; check the path"
             ) from error
-        with raw, _opened(raw, str(path), chosen, encoding, path.stat().st_size) as table:
+        with raw, _opened(raw, str(path), chosen, how, path.stat().st_size) as table:
             yield table
     elif isinstance(source, io.BufferedIOBase):
-        with _opened(source, "standard input", format or "smi", encoding, None) as table:
+        with _opened(
+            cast("BinaryIO", source), "standard input", format or "smi", how, None
+        ) as table:
             yield table
     else:
-        lines = iter(cast("Iterable[str]", source))
-        yield _table("the given lines", lines, format or "smi", lambda: None)
+        lines = plain_lines(cast("Iterable[str]", source), how)
+        yield _table(lines, format or "smi", lambda: None)
 
 
 @contextmanager
 def _opened(
-    raw: io.BufferedIOBase, name: str, format: Format, encoding: str, size: int | None
+    raw: Any, name: str, format: Format, how: FileReading, size: int | None
 ) -> Iterator[Table]:
     """The table of a file, gzipped or not; ``size`` is that of the file as it lies there."""
-    source = raw if isinstance(raw, io.BufferedReader) else io.BufferedReader(raw)
-    is_gzip = source.peek(2)[:2] == b"\x1f\x8b"
-    handle: IO[bytes] = gzip.GzipFile(fileobj=source) if is_gzip else source  # type: ignore[assignment]
+    handle, counted, is_gzip = opened(raw, name, how)
 
     def share() -> float | None:
-        return min(1.0, source.tell() / size) if size else None
+        done = counted.count if is_gzip else handle.tell() if size else 0
+        return min(1.0, done / size) if size else None
 
     if format != "parquet":
-        yield _table(name, _lines(handle, name, encoding), format, share)
+        yield _table(Lines(handle, name, how), format, share)
     elif not is_gzip and handle.seekable():
-        yield _parquet(handle, name)
+        yield _parquet(handle, name, how)
     else:  # the table of contents stands at the end
         with tempfile.TemporaryFile() as copy:
             try:
                 shutil.copyfileobj(handle, copy)
-            except _DAMAGED as error:
+            except DAMAGED as error:
                 raise FileFormatError(
                     f"{name}: the gzip file is damaged ({error}); fetch it again"
                 ) from error
-            yield _parquet(copy, name)
+            yield _parquet(copy, name, how)
 
 
-def _parquet(handle: IO[bytes], name: str) -> Table:
+def _parquet(handle: IO[bytes], name: str, how: FileReading) -> Table:
+    """The rows of a Parquet file; columns of lists and the like are not among them.
+
+    Text is read as a dictionary, so that one long cell that stands in every row is looked at once,
+    and is left out before it is there as often.
+    """
     import pyarrow as pa  # slow to import and needed here only
+    import pyarrow.compute as pc
     import pyarrow.parquet as pq
 
+    damaged = (pa.ArrowException, OSError, NotImplementedError)
     try:
-        file = pq.ParquetFile(handle)
-    except (pa.ArrowException, OSError) as error:
+        kinds = {field.name: field.type for field in pq.read_schema(handle)}
+        texts = [key for key, kind in kinds.items() if _is_text(pa, kind)]
+        file = pq.ParquetFile(handle, read_dictionary=texts)
+        columns = [key for key, kind in kinds.items() if not pa.types.is_nested(kind)]
+        rows = file.metadata.num_rows
+        groups = [file.metadata.row_group(number) for number in range(file.num_row_groups)]
+        pages = [group.column(number) for group in groups for number in range(group.num_columns)]
+    except damaged as error:
         raise FileFormatError(
             f"{name} is no whole Parquet file ({error}); write it again"
         ) from error
-    columns = list(file.schema_arrow.names)
-    rows = file.metadata.num_rows
+    packed = sum(page.total_compressed_size for page in pages)
+    how.check_unpacked(name, packed, sum(page.total_uncompressed_size for page in pages))
     if not rows:
         raise InputError(f"{name}: the file is empty; expected one molecule a row")
     seen = 0
 
+    def short(column: pa.Array) -> pa.Array:
+        """Text with nothing in the place of what is too long."""
+        if not pa.types.is_dictionary(column.type):
+            return column
+        words = column.dictionary
+        fits = pc.less_equal(pc.binary_length(words), how.max_record)
+        kept = pc.if_else(fits, words, pa.scalar(None, words.type))
+        return kept.take(column.indices)
+
     def records() -> Iterator[Record]:
         nonlocal seen
-        for batch in file.iter_batches(ROWS_AT_ONCE):
-            for fields in batch.to_pylist():
-                seen += 1
-                known = {key: str(cell) for key, cell in fields.items() if cell is not None}
-                yield Record(seen, known)
+        try:
+            for batch in file.iter_batches(ROWS_AT_ONCE, columns=columns):
+                parts = {key: batch.column(place) for place, key in enumerate(batch.schema.names)}
+                cells = {key: short(column) for key, column in parts.items()}
+                lost = [pc.xor(parts[key].is_null(), cells[key].is_null()) for key in cells]
+                is_cut = reduce(pc.or_, lost).to_pylist() if lost else []
+                for place, fields in enumerate(pa.table(cells).to_pylist()):
+                    seen += 1
+                    known = {key: str(cell) for key, cell in fields.items() if cell is not None}
+                    problem = too_long_record(how.max_record) if is_cut[place] else None
+                    yield Record(seen, known, problem)
+        except damaged as error:
+            raise FileFormatError(
+                f"{name}: the Parquet file is damaged after row {seen} ({error}); write it again"
+            ) from error
 
     return Table(name, "parquet", columns, records(), lambda: seen / rows)
+
+
+def _is_text(pa: Any, kind: Any) -> bool:
+    tests = (pa.types.is_string, pa.types.is_large_string, pa.types.is_binary)
+    return any(test(kind) for test in tests)
 
 
 def _format_of(path: Path) -> Format:
@@ -163,67 +214,42 @@ def _format_of(path: Path) -> Format:
     )
 
 
-_DAMAGED = (EOFError, gzip.BadGzipFile, zlib.error)
-
-
-def _lines(handle: Iterable[bytes], name: str, encoding: str) -> Iterator[str]:
-    number = 0
-    try:
-        for number, raw in enumerate(handle, 1):
-            if number == 1 and raw[:2] in (b"\xff\xfe", b"\xfe\xff"):
-                raise FileFormatError(f"{name} is UTF-16; save it as UTF-8")
-            if b"\0" in raw:
-                raise FileFormatError(
-                    f"{name}, line {number}: holds binary data; expected a text file"
-                )
-            text = raw.decode(encoding)
-            yield text.removeprefix("\ufeff") if number == 1 else text
-    except UnicodeDecodeError as error:
-        raise FileFormatError(
-            f"{name}, line {number}: not {encoding} text ({error.reason}); save the file as UTF-8 "
-            "or pass its encoding, for instance encoding='latin-1'"
-        ) from error
-    except _DAMAGED as error:
-        raise FileFormatError(
-            f"{name}: the gzip file is damaged after line {number} ({error}); fetch it again"
-        ) from error
-
-
-def _table(
-    name: str, lines: Iterator[str], format: Format, share: Callable[[], float | None]
-) -> Table:
-    skipped = 0
-    first = next(lines, None)
+def _table(lines: Lines, format: Format, share: Callable[[], float | None]) -> Table:
+    name, texts = lines.name, iter(lines)
+    line, first = 1, next(texts, None)
+    broken: list[Record] = []
     while first is not None and not first.strip() and format != "sdf":
-        skipped += 1
-        first = next(lines, None)
+        if why := lines.problem(line, line):
+            broken.append(Record(line, {}, why))
+        line, first = line + 1, next(texts, None)
+    if first is None and broken:
+        raise FileFormatError(f"{name}, line {broken[0].line}: {broken[0].problem}")
     if first is None:
         raise InputError(f"{name}: the file is empty; expected one molecule a line")
+
+    def table(format: Format, columns: list[str] | None, records: Iterator[Record]) -> Table:
+        return Table(name, format, columns, chain(broken, records), share)
+
     if format == "sdf":
-        return Table(name, format, None, _sdf(first, lines), share)
+        return table(format, None, _sdf(chain([first], texts), lines))
     if format == "smi" and not _is_csv_header(first):
         header = first.split()
         if header[0].lower() in {"smiles", "canonical_smiles"}:
-            columns = _distinct(header, name, skipped + 1)
-            return Table(name, format, columns, _fields(columns, lines, skipped + 2), share)
-        return Table(name, format, None, _positions(first, lines, skipped + 1), share)
+            columns = _distinct(header, name, line)
+            return table(format, columns, _words(columns, texts, line + 1, lines))
+        return table(format, None, _words(None, chain([first], texts), line, lines))
     delimiter = "\t" if format == "tsv" else max(",;\t", key=first.count)
-    reader = csv.reader(_chain(first, lines), delimiter=delimiter, strict=True)
-    columns = _distinct([cell.strip() for cell in _next(reader, name)], name, skipped + 1)
-    return Table(name, "csv", columns, _cells(reader, columns, name, skipped), share)
+    reader = csv.reader(chain([first], texts), delimiter=delimiter, strict=True)
+    columns = _distinct([cell.strip() for cell in _next(reader, name)], name, line)
+    return table("csv", columns, _cells(reader, columns, line - 1, lines))
 
 
 def _is_csv_header(line: str) -> bool:
     return any("smiles" in line.lower().strip().split(delimiter) for delimiter in ",;\t")
 
 
-def _chain(first: str, rest: Iterator[str]) -> Iterator[str]:
-    yield first
-    yield from rest
-
-
 def _distinct(columns: list[str], name: str, line: int) -> list[str]:
-    twice = sorted({column for column in columns if columns.count(column) > 1})
+    twice = sorted(column for column, times in Counter(columns).items() if times > 1)
     if twice:
         raise InputError(
             f"{name}, line {line}: column {twice[0]!r} comes twice; rename one of them"
@@ -238,20 +264,22 @@ def _next(reader: Iterator[list[str]], name: str) -> list[str]:
         raise FileFormatError(f"{name}, line 1: {error}; check the quotes of the header") from error
 
 
-def _cells(reader: Any, columns: list[str], name: str, skipped: int) -> Iterator[Record]:
+def _cells(reader: Any, columns: list[str], skipped: int, lines: Lines) -> Iterator[Record]:
     while True:
         line = skipped + reader.line_num + 1
+        problem, row = None, None
         try:
             row = next(reader, None)
+            if row is None:
+                return
         except csv.Error as error:
-            raise FileFormatError(f"{name}, line {line}: {error}; check its quotes") from error
-        if row is None:
-            return
-        if not any(cell.strip() for cell in row):
+            until = f" up to line {skipped + reader.line_num}" if reader.line_num > line else ""
+            problem = f"{error}; check the quotes from here{until}"
+        problem = lines.problem(line, skipped + reader.line_num) or problem
+        if problem is None and not any(cell.strip() for cell in row or ()):
             continue
-        fields = dict(zip(columns, (cell.strip() for cell in row), strict=False))
-        problem = None
-        if len(row) != len(columns):
+        fields = dict(zip(columns, (cell.strip() for cell in row or ()), strict=False))
+        if problem is None and row is not None and len(row) != len(columns):
             problem = (
                 f"{len(row)} cells where the header has {len(columns)}; "
                 "put cells that contain the separator into quotes"
@@ -259,32 +287,38 @@ def _cells(reader: Any, columns: list[str], name: str, skipped: int) -> Iterator
         yield Record(line, fields, problem)
 
 
-def _fields(columns: list[str], lines: Iterator[str], start: int) -> Iterator[Record]:
-    for number, line in enumerate(lines, start):
-        if line.strip():
-            yield Record(number, dict(zip(columns, line.split(), strict=False)))
+def _words(
+    columns: list[str] | None, texts: Iterable[str], start: int, lines: Lines
+) -> Iterator[Record]:
+    """Words between blanks, by the names of columns or by their positions."""
+    for number, line in enumerate(texts, start):
+        if words := line.split():
+            yield Record(number, dict(zip(columns or map(str, count()), words, strict=False)))
+        elif why := lines.problem(number, number):
+            yield Record(number, {}, why)
 
 
-def _positions(first: str, lines: Iterator[str], start: int) -> Iterator[Record]:
-    for number, line in enumerate(_chain(first, lines), start):
-        if line.strip():
-            yield Record(number, {str(place): cell for place, cell in enumerate(line.split())})
-
-
-def _sdf(first: str, lines: Iterator[str]) -> Iterator[Record]:
+def _sdf(texts: Iterable[str], lines: Lines) -> Iterator[Record]:
     held: list[str] = []
-    start = 1
-    for number, line in enumerate(_chain(first, lines), 1):
+    start, size, number = 1, 0, 0
+    for number, line in enumerate(texts, 1):
         if line.startswith("$$$$"):
-            yield _sd_record(start, held)
-            held, start = [], number + 1
+            yield _sd_record(start, number, held, size, lines)
+            held, start, size = [], number + 1, 0
         else:
-            held.append(line.rstrip("\r\n"))
-    if any(line.strip() for line in held):
-        yield _sd_record(start, held)
+            size += len(line)
+            if size <= lines.how.max_record or not held:
+                held.append(line.rstrip("\r\n"))
+    if any(line.strip() for line in held) or lines.problems:
+        yield _sd_record(start, number, held, size, lines)
 
 
-def _sd_record(start: int, lines: list[str]) -> Record:
+def _sd_record(start: int, stop: int, lines: list[str], size: int, source: Lines) -> Record:
+    broken = source.problem(start, stop)
+    if size > source.how.max_record:
+        broken = too_long_record(source.how.max_record)
+    if broken is not None:
+        return Record(start, {"name": lines[0].strip() if lines else ""}, broken)
     end = next((place for place, line in enumerate(lines) if line.startswith("M  END")), None)
     if end is None:
         problem = "the record has no 'M  END' line; the file may be truncated, export it again"

@@ -1,17 +1,14 @@
 """Lists of molecules in the formats of the catalog -> one data frame with a ``smiles`` column."""
 
-import gzip
 import io
 import json
-import zlib
 from pathlib import Path
 
 import pandas as pd
 
 from vgib.data.entries import Entry
+from vgib.data.unpacking import unpacked_text
 from vgib.errors import FileFormatError
-
-GZIP_MAGIC = b"\x1f\x8b"
 
 
 def read_table(path: Path, entry: Entry) -> pd.DataFrame:
@@ -47,12 +44,3 @@ def read_table(path: Path, entry: Entry) -> pd.DataFrame:
         # The public ZINC250K ends each SMILES in a line break.
         table[name] = table[name].astype(str).str.strip()
     return table
-
-
-def unpacked_text(path: Path) -> str:
-    """The text of a file, compressed or not."""
-    data = path.read_bytes()
-    try:
-        return (gzip.decompress(data) if data.startswith(GZIP_MAGIC) else data).decode()
-    except (OSError, EOFError, zlib.error, UnicodeDecodeError) as error:
-        raise FileFormatError(f"{path} cannot be unpacked ({error}); it is damaged") from error

@@ -15,7 +15,9 @@ from torch import Tensor
 
 from vgib.data.columns import Numbers
 from vgib.data.packed import PackedGraphs
+from vgib.data.records import PLAIN
 from vgib.data.tu_files import TuFiles, check_lines, check_range
+from vgib.data.unpacking import FileReading
 from vgib.errors import FileFormatError, InputError
 
 Features: TypeAlias = Literal["auto", "labels", "attributes", "all", "degree"]
@@ -24,10 +26,19 @@ Target: TypeAlias = Literal["auto", "labels", "attributes"]
 MAX_DEGREE_CODES = 1000
 """Above this degree a table of codes would be larger than what it teaches."""
 
+MAX_LABELS = 1000
+"""Different labels of a node that become columns of their own."""
+
 logger = logging.getLogger(__name__)
 
 
-def read_tu(path: Path, *, features: Features = "auto", target: Target = "auto") -> PackedGraphs:
+def read_tu(
+    path: Path,
+    *,
+    features: Features = "auto",
+    target: Target = "auto",
+    how: FileReading = PLAIN,
+) -> PackedGraphs:
     """The graphs of one TU dataset.
 
     Self-loops and repeated edges are removed and missing reverse edges added; nodes that are not
@@ -44,12 +55,13 @@ def read_tu(path: Path, *, features: Features = "auto", target: Target = "auto")
             that there is.
         target: ``labels`` for classes, ``attributes`` for values to regress; ``auto``: values
             where the dataset has them, else classes.
+        how: how much a zip may unpack to.
 
     Raises:
         FileFormatError: a file is missing, damaged, or contradicts another one.
         InputError: a feature or target that this dataset does not have.
     """
-    with TuFiles.find(Path(path)) as files:
+    with TuFiles.find(Path(path), how) as files:
         return _read(files, features, target)
 
 
@@ -213,6 +225,11 @@ def _features(
     x = torch.from_numpy(floats[order].astype(np.float32))
     if features == "all":
         codes, cardinalities = _node_labels(files, graphs.num_nodes, order)
+        if max(cardinalities) > MAX_LABELS:
+            raise InputError(
+                f"{files.path.name} has {max(cardinalities):,} different node labels, more than "
+                f"the {MAX_LABELS:,} that become columns; use features='labels'"
+            )
         hot = [np.eye(k, dtype=np.float32)[c] for k, c in zip(cardinalities, codes.T, strict=True)]
         x = torch.cat([x, *map(torch.from_numpy, hot)], dim=1)
     return x, None

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import IO
 
 from vgib.data.columns import Kind, Numbers, read_columns
+from vgib.data.unpacking import FileReading
 from vgib.errors import FileFormatError, InputError
 
 # Damage, or (the last two) a zip that is encrypted or compressed in an unknown way.
@@ -32,10 +33,10 @@ class TuFiles:
     archive: zipfile.ZipFile | None
 
     @classmethod
-    def find(cls, path: Path) -> "TuFiles":
+    def find(cls, path: Path, how: FileReading) -> "TuFiles":
         if not path.exists():
             raise InputError(f"there is no file or folder {path}; expected a TU zip or its folder")
-        archive = None if path.is_dir() else _open_zip(path)
+        archive = None if path.is_dir() else _open_zip(path, how)
         found: dict[str, Path | zipfile.ZipInfo]
         if archive is None:
             found = {file.relative_to(path).as_posix(): file for file in path.rglob("*.txt")}
@@ -91,14 +92,16 @@ class TuFiles:
         return self.archive.open(member)
 
 
-def _open_zip(path: Path) -> zipfile.ZipFile:
+def _open_zip(path: Path, how: FileReading) -> zipfile.ZipFile:
     try:
-        return zipfile.ZipFile(path)
+        archive = zipfile.ZipFile(path)
     except zipfile.BadZipFile as error:
         raise FileFormatError(
             f"{path} is no zip file or only the beginning of one ({error}); "
             "delete it and fetch it again"
         ) from error
+    how.check_zip(str(path), archive)
+    return archive
 
 
 def check_range(name: str, values: Numbers, largest: int, what: str) -> None:

@@ -246,6 +246,7 @@ def _many(service: Service) -> APIRouter:
             "smiles_column": smiles_column,
             "carry": () if property == PREDICTION else (property,),
             "rows": limits.rows,
+            "most": limits.body,
         }
         chunks = await service.tables.ask(tasks.ReadTable(await request.body(), how))
         ledger = Ledger(property, classes=service.shelf.card(name).classes)

@@ -8,6 +8,7 @@ from typing import Any
 import pyarrow as pa
 
 from vgib.data.records import Format
+from vgib.data.unpacking import FileReading
 from vgib.errors import InputError, VgibError
 from vgib.serve.lanes import by_halves
 from vgib.serve.limits import TooMuchError
@@ -41,17 +42,24 @@ def read_chunks(
     smiles_column: str | None = None,
     carry: Sequence[str] = (),
     rows: int,
+    most: int,
 ) -> list[pa.Table]:
     """The records of a file, with the columns that are to be carried through.
 
     Raises:
         InputError: it is empty, or has no column of SMILES.
         TooMuchError: it has more than ``rows`` records.
+        FileFormatError: it unpacks to more than ``most`` bytes.
     """
     chunks: list[pa.Table] = []
     left = rows
     source = iter_chunks(
-        io.BytesIO(body), format=format, smiles_column=smiles_column, carry=carry, size=CHUNK
+        io.BytesIO(body),
+        format=format,
+        smiles_column=smiles_column,
+        carry=carry,
+        how=FileReading(max_unpacked=most),
+        size=CHUNK,
     )
     for chunk in source:
         left -= len(chunk.records)

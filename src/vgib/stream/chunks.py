@@ -7,7 +7,8 @@ from typing import NamedTuple
 import pyarrow as pa
 
 from vgib.data.headers import Column, id_column, named_column, structure_column
-from vgib.data.records import MOLBLOCK, Format, Record, Source, open_table
+from vgib.data.records import MOLBLOCK, PLAIN, Format, Record, Source, open_table
+from vgib.data.unpacking import FileReading
 from vgib.stream.schema import ID, LINE, PROBLEM, SMILES, check_carried
 
 SIZE = 1024
@@ -28,7 +29,7 @@ def iter_chunks(
     names: Column | None = None,
     carry: Sequence[Column] = (),
     format: Format | None = None,
-    encoding: str = "utf-8",
+    how: FileReading = PLAIN,
     size: int = SIZE,
 ) -> Iterator[Chunk]:
     """The records of a source as tables, as :class:`~vgib.stream.work.Recognize` takes them.
@@ -40,9 +41,10 @@ def iter_chunks(
         names: The column of names; by default found by its name.
         carry: Other columns that the results shall have as well, as text.
         format: Of what has no telling name; ``.smi`` by default.
+        how: The encoding, and the limits of what is read.
         size: The number of records in a chunk.
     """
-    with open_table(source, format=format, encoding=encoding) as table:
+    with open_table(source, format=format, how=how) as table:
         structure, records = structure_column(table, smiles_column)
         name = id_column(table, names)
         others = [named_column(table, column) for column in carry]

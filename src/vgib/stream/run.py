@@ -13,7 +13,8 @@ from vgib import __version__
 from vgib.data.files import replacing
 from vgib.data.headers import Column
 from vgib.data.processes import Engine
-from vgib.data.records import Format, Source
+from vgib.data.records import PLAIN, Format, Source
+from vgib.data.unpacking import FileReading
 from vgib.errors import FileFormatError, InputError
 from vgib.model.card import Card
 from vgib.page.recognized import Gallery, recognized_page, refusal_line
@@ -43,6 +44,7 @@ class SourceReading:
     carry: tuple[str, ...] = ()
     format: Format | None = None
     size: int = SIZE
+    how: FileReading = PLAIN
 
 
 @dataclass(frozen=True)
@@ -99,6 +101,7 @@ def recognize_source(
         names=reading.names,
         carry=carry,
         format=reading.format,
+        how=reading.how,
         size=reading.size,
     )
     ledger = Ledger(writing.measured, classes=work.card.classes)

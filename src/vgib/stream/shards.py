@@ -1,24 +1,19 @@
 """Molecules of one file or of a folder, cut into parts that a cluster can take one by one."""
 
-import gzip
-import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO
 
 import pyarrow as pa
 
 from vgib.data.headers import Column
-from vgib.data.records import SUFFIXES, Format, Source
+from vgib.data.records import PLAIN, SUFFIXES, Format
+from vgib.data.unpacking import FileReading
 from vgib.errors import InputError, VgibError
 from vgib.stream.chunks import SIZE, iter_chunks
 
 PART = 8 * SIZE
 """Records in a part: two or three seconds of work, which is what actors may wait for the last."""
-
-STRANGE = "\N{REPLACEMENT CHARACTER}"
-"""What stands in the place of a line that is no text."""
 
 
 @dataclass(frozen=True)
@@ -33,6 +28,7 @@ class Cutting:
         chunk: Records that are recognized at once: the same as on one machine, so that the results
             are the same to the last bit.
         part: Records of one part; a multiple of the chunk.
+        how: The encoding, and the limits of what is read.
     """
 
     smiles_column: Column | None = None
@@ -41,6 +37,7 @@ class Cutting:
     format: Format | None = None
     chunk: int = SIZE
     part: int = PART
+    how: FileReading = PLAIN
 
 
 @dataclass(frozen=True)
@@ -86,57 +83,28 @@ def _format(path: Path) -> Format | None:
 def cut(path: Path, cutting: Cutting) -> Iterator[Shard]:
     """The parts of a file, one after the other.
 
-    A line that is no text costs itself only: it becomes a record that no chemistry can read.
-
     Raises:
         VgibError: the file cannot be read any further; what came before it was given out.
     """
-    size = max(1, path.stat().st_size)
-    with path.open("rb") as raw:
-        form = cutting.format or _format(path)
-        source: Source = path if form == "parquet" else _lines(raw)
-        chunks = iter_chunks(
-            source,
-            smiles_column=cutting.smiles_column,
-            names=cutting.names,
-            carry=cutting.carry,
-            format=form,
-            size=cutting.chunk,
-        )
-        number, held = 0, list[pa.Table]()
-        try:
-            for chunk in chunks:
-                held.append(chunk.records)
-                if sum(map(len, held)) >= cutting.part:
-                    yield Shard(number, held, chunk.share or raw.tell() / size)
-                    number, held = number + 1, []
-        except VgibError:
-            if held:
-                yield Shard(number, held, 1.0)
-            raise
+    chunks = iter_chunks(
+        path,
+        smiles_column=cutting.smiles_column,
+        names=cutting.names,
+        carry=cutting.carry,
+        format=cutting.format or _format(path),
+        how=cutting.how,
+        size=cutting.chunk,
+    )
+    number, held = 0, list[pa.Table]()
+    try:
+        for chunk in chunks:
+            held.append(chunk.records)
+            if sum(map(len, held)) >= cutting.part:
+                yield Shard(number, held, chunk.share or 1.0)
+                number, held = number + 1, []
+    except VgibError:
         if held:
             yield Shard(number, held, 1.0)
-
-
-def _lines(raw: IO[bytes]) -> Iterator[str]:
-    """The lines of a file, gzipped or not, whatever is in them."""
-    is_gzip = raw.read(2) == b"\x1f\x8b"
-    raw.seek(0)
-    handle: IO[bytes] = gzip.GzipFile(fileobj=raw) if is_gzip else raw  # type: ignore[assignment]
-    try:
-        for number, line in enumerate(handle, 1):
-            yield _text(line).removeprefix("\ufeff") if number == 1 else _text(line)
-    except (EOFError, gzip.BadGzipFile, zlib.error) as error:
-        raise InputError(f"the gzip file is damaged ({error}); fetch it again") from error
-
-
-def _text(line: bytes) -> str:
-    """A line as text; of what is none, one word of its letters and digits."""
-    try:
-        text = line.decode()
-    except UnicodeDecodeError:
-        text = "\0"
-    if "\0" not in text:
-        return text
-    seen = "".join(chr(byte) for byte in line[:40] if chr(byte).isascii() and chr(byte).isalnum())
-    return f"{STRANGE}{seen}\n"
+        raise
+    if held:
+        yield Shard(number, held, 1.0)

@@ -39,10 +39,10 @@ def test_the_command_serves_until_it_is_interrupted(folders: list[Path], tmp_pat
             said = process.stderr.readline()
             found = re.search(r"http://127\.0\.0\.1:\d+", said)
             assert found, said
-            answer = httpx.get(f"{found[0]}/api/v1/health", timeout=20)
+            answer = httpx.get(f"{found[0]}/api/v1/health", timeout=120)
             assert answer.json()["models"] == ["values"]
             process.send_signal(signal.SIGINT)
-            assert process.wait(20) in (0, -signal.SIGINT, 130)
+            assert process.wait(60) in (0, -signal.SIGINT, 130)
             assert "Traceback" not in process.stderr.read()
         finally:
             process.kill()

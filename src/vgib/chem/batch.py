@@ -7,7 +7,6 @@ from typing import get_args
 from rdkit import rdBase
 
 from vgib.chem.mol import (
-    MAX_ATOMS,
     Mixtures,
     Mol,
     MolArrays,
@@ -16,6 +15,7 @@ from vgib.chem.mol import (
     smiles_of_molblock,
 )
 from vgib.errors import InputError, unknown_name
+from vgib.limits import MAX_ATOMS
 
 
 @dataclass(frozen=True)

@@ -13,19 +13,10 @@ from rdkit.Chem.Scaffolds import MurckoScaffold
 from vgib.chem.diagnose import UNCHECKED, why_unreadable
 from vgib.chem.vocabulary import BOND, RICH, Vocabulary, read_atom, vocabulary
 from vgib.errors import InputError, unknown_name
+from vgib.limits import BLOCK_LETTERS_AN_ATOM, LETTERS_AN_ATOM, MAX_ATOMS, most_rings
 
 Mol: TypeAlias = Any  # RDKit ships no types
 Mixtures = Literal["largest", "error"]
-
-MAX_ATOMS = 500
-"""Heavy atoms of one molecule. The other limits of a record follow from this one, so that who has
-larger molecules raises one number."""
-
-LETTERS_AN_ATOM = 20
-"""Letters of a SMILES for each atom that is allowed; some twice what the longest ones need."""
-
-BLOCK_LETTERS_AN_ATOM = 200
-"""Letters of a mol block for each atom that is allowed."""
 
 
 class Parsed(NamedTuple):
@@ -131,11 +122,6 @@ def _refuse_size(mol: Mol, max_atoms: int, *, has_parts: bool) -> None:
             f"{rings} rings, more than the {most_rings(max_atoms)} that are read where molecules "
             f"may have {max_atoms} atoms; check the bonds or raise max_atoms"
         )
-
-
-def most_rings(max_atoms: int) -> int:
-    """Rings that one record may have: with a hundred RDKit can take half a second to find them."""
-    return max(100, max_atoms // 5)
 
 
 def _perceived(text: str, mol: Mol, stereo: bool) -> Mol:

@@ -14,12 +14,17 @@ from vgib.cli.options import (
     Classes,
     Data,
     Encoder,
+    Encoding,
     Json,
+    MaxAtoms,
+    MaxRecord,
+    MaxUnpacked,
     Mirror,
     Preset,
     Settings,
     Target,
 )
+from vgib.limits import MAX_ATOMS, PLAIN, FileReading
 
 
 def evaluate(
@@ -46,6 +51,10 @@ def evaluate(
     seed: Annotated[int, typer.Option(help="Seed of the training; folds are always the same.")] = 0,
     mirror: Mirror = None,
     cache: Cache = None,
+    encoding: Encoding = PLAIN.encoding,
+    max_atoms: MaxAtoms = MAX_ATOMS,
+    max_record: MaxRecord = PLAIN.max_record,
+    max_unpacked: MaxUnpacked = None,
     as_json: Json = False,
 ) -> None:
     """Judge a trained model on labeled graphs, or a method by k-fold cross-validation."""
@@ -68,6 +77,8 @@ def evaluate(
         cache=cache,
         mirror=mirror,
         progress=True,
+        max_atoms=max_atoms,
+        how=FileReading(encoding, max_record, max_unpacked),
     )
     packed = as_packed(graphs, judged.features)
     if model is not None:

@@ -14,14 +14,19 @@ from vgib.cli.options import (
     ByOption,
     Cache,
     Data,
+    Encoding,
     Engine,
     Json,
+    MaxAtoms,
+    MaxRecord,
+    MaxUnpacked,
     Mirror,
     RuleOption,
     Structures,
 )
 from vgib.cli.recognize_cluster import chunks_bar, recognize_on_cluster, report_manifest
 from vgib.config import DEFAULT_EXPLAINER
+from vgib.limits import MAX_ATOMS, PLAIN, FileReading
 from vgib.select.policy import Selection
 
 
@@ -72,6 +77,10 @@ def explain(
     ] = False,
     mirror: Mirror = None,
     cache: Cache = None,
+    encoding: Encoding = PLAIN.encoding,
+    max_atoms: MaxAtoms = MAX_ATOMS,
+    max_record: MaxRecord = PLAIN.max_record,
+    max_unpacked: MaxUnpacked = None,
     as_json: Json = False,
     function: Annotated[
         str | None,
@@ -132,6 +141,7 @@ def explain(
             method=method,
             fit_on=str(Path(fit_on).resolve()) if fit_on and Path(fit_on).exists() else fit_on,
             seed=seed,
+            max_atoms=max_atoms,
         )
         work.check()
         with chunks_bar(shown=True) as on_chunk:
@@ -139,7 +149,7 @@ def explain(
                 Path(source),
                 work,
                 out,
-                SourceReading(smiles_column),
+                SourceReading(smiles_column, how=FileReading(encoding, max_record, max_unpacked)),
                 resume=resume,
                 workers=workers,
                 address=address,
@@ -164,6 +174,8 @@ def explain(
             cache=cache,
             mirror=mirror,
             progress=True,
+            max_atoms=max_atoms,
+            how=FileReading(encoding, max_record, max_unpacked),
         )
 
     graphs = load(source, target)

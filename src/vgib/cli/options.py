@@ -85,6 +85,25 @@ Address = Annotated[
 ]
 
 
+Encoding = Annotated[
+    str, typer.Option(help="How the text of the file is written, such as utf-8 or latin-1.")
+]
+MaxAtoms = Annotated[
+    int, typer.Option(min=1, help="The most heavy atoms that a molecule may have.")
+]
+MaxRecord = Annotated[
+    int, typer.Option(min=1, help="The most bytes of one line, cell or SD record.")
+]
+MaxUnpacked = Annotated[
+    int | None,
+    typer.Option(
+        min=1,
+        help="The most bytes that a compressed file may unpack to. Default: 100 times its size.",
+        show_default=False,
+    ),
+]
+
+
 def molecule_source(inputs: list[str]) -> Path | BinaryIO | list[str]:
     """One file, or SMILES as lines; standard input when there is nothing."""
     if not inputs:

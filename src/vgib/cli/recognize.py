@@ -11,8 +11,12 @@ from vgib.cli.options import (
     Address,
     ByOption,
     Device,
+    Encoding,
     Engine,
     Json,
+    MaxAtoms,
+    MaxRecord,
+    MaxUnpacked,
     RuleOption,
     Structures,
     engine_of,
@@ -26,6 +30,7 @@ from vgib.cli.recognize_cluster import (
 )
 from vgib.cli.recognize_graphs import is_for_graphs, recognize_graphs
 from vgib.cli.recognize_panel import panels_on
+from vgib.limits import MAX_ATOMS, PLAIN, FileReading
 from vgib.select.policy import Selection
 
 if TYPE_CHECKING:
@@ -118,6 +123,10 @@ def recognize(
     engine: Engine = "local",
     address: Address = None,
     device: Device = "cpu",
+    encoding: Encoding = PLAIN.encoding,
+    max_atoms: MaxAtoms = MAX_ATOMS,
+    max_record: MaxRecord = PLAIN.max_record,
+    max_unpacked: MaxUnpacked = None,
     as_json: Json = False,
 ) -> None:
     """Find the part of each molecule that carries a property.
@@ -157,12 +166,14 @@ def recognize(
         model,
         Selection.of(keep_ratio or None, rule, by, max(1, n)),
         scores_only=n == 0,
+        max_atoms=max_atoms,
         single=single,
         device=device,
     )
     work.check()
     outs = tuple(out or ())
-    reading = SourceReading(smiles_column, id_column, tuple(carry or ()), format)
+    how = FileReading(encoding, max_record, max_unpacked)
+    reading = SourceReading(smiles_column, id_column, tuple(carry or ()), format, how=how)
     if engine == "ray" and is_folder(outs):
         with chunks_bar(shown=True) as on_chunk:
             account = recognize_on_cluster(

@@ -16,14 +16,19 @@ from vgib.cli.options import (
     Data,
     Device,
     Encoder,
+    Encoding,
     Engine,
     Json,
+    MaxAtoms,
+    MaxRecord,
+    MaxUnpacked,
     Mirror,
     Preset,
     Settings,
     Structures,
     Target,
 )
+from vgib.limits import MAX_ATOMS, PLAIN, FileReading
 
 
 def train(
@@ -63,6 +68,10 @@ def train(
     ] = 1,
     mirror: Mirror = None,
     cache: Cache = None,
+    encoding: Encoding = PLAIN.encoding,
+    max_atoms: MaxAtoms = MAX_ATOMS,
+    max_record: MaxRecord = PLAIN.max_record,
+    max_unpacked: MaxUnpacked = None,
     as_json: Json = False,
 ) -> None:
     """Train a model, judge it on held-out graphs, and save it with its card."""
@@ -90,6 +99,8 @@ def train(
         cache=cache,
         mirror=mirror,
         progress=True,
+        max_atoms=max_atoms,
+        how=FileReading(encoding, max_record, max_unpacked),
     )
     if isinstance(loaded, Molecules):
         console.report_rejected(loaded)

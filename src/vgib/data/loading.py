@@ -6,16 +6,15 @@ from typing import Literal
 
 import numpy as np
 
-from vgib.chem.mol import MAX_ATOMS, scaffold
+from vgib.chem.mol import scaffold
 from vgib.data import catalog
 from vgib.data.molecules import Molecules, from_smiles, read_molecules
 from vgib.data.packed import PackedGraphs
 from vgib.data.pyg_files import holds_data, read_data_files
-from vgib.data.records import PLAIN
 from vgib.data.splits import Split, file_order_split, random_split, scaffold_split
 from vgib.data.tu import read_tu
-from vgib.data.unpacking import FileReading
 from vgib.errors import InputError, unknown_name
+from vgib.limits import MAX_ATOMS, PLAIN, FileReading
 
 SPLITS = ("random", "scaffold", "file-order")
 

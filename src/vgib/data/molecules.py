@@ -17,14 +17,14 @@ import numpy.typing as npt
 import torch
 
 from vgib.chem.batch import Reading, Readings, read
-from vgib.chem.mol import MAX_ATOMS, Mixtures, Mol
+from vgib.chem.mol import Mixtures, Mol
 from vgib.chem.vocabulary import BOND, VOCABULARIES, capped_codes, vocabulary
 from vgib.data.headers import Column, named_column, structure_column
 from vgib.data.packed import PackedGraphs
 from vgib.data.processes import in_order
 from vgib.data.records import MOLBLOCK, Format, Record, Source, open_table
-from vgib.data.unpacking import FileReading
 from vgib.errors import InputError, shortened
+from vgib.limits import MAX_ATOMS, FileReading
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -19,9 +19,8 @@ from torch_geometric.data.separate import separate
 from torch_geometric.data.storage import GlobalStorage
 
 from vgib.data.packed import PackedGraphs
-from vgib.data.records import PLAIN
-from vgib.data.unpacking import FileReading
 from vgib.errors import FileFormatError, InputError
+from vgib.limits import PLAIN, FileReading
 
 SAFE = [Data, DataEdgeAttr, DataTensorAttr, GlobalStorage]
 

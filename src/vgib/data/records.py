@@ -7,20 +7,18 @@ import tempfile
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from functools import reduce
 from itertools import chain, count
 from pathlib import Path
 from typing import IO, Any, BinaryIO, Literal, NamedTuple, TypeAlias, cast, get_args
 
 from vgib.data.unpacking import (
     DAMAGED,
-    FileReading,
     Lines,
     opened,
     plain_lines,
-    too_long_record,
 )
 from vgib.errors import FileFormatError, InputError, unknown_name
+from vgib.limits import PLAIN, FileReading, too_long
 
 Source: TypeAlias = str | Path | BinaryIO | io.BufferedIOBase | Iterable[str]
 """A path, an open file such as standard input, or lines."""
@@ -39,9 +37,6 @@ SUFFIXES: dict[str, Format] = {
     ".parquet": "parquet",
     ".pq": "parquet",
 }
-PLAIN = FileReading()
-ROWS_AT_ONCE = 4096
-"""Of a Parquet file, whose row groups may be too large for the memory."""
 
 
 class Record(NamedTuple):
@@ -141,67 +136,11 @@ def _opened(
 
 
 def _parquet(handle: IO[bytes], name: str, how: FileReading) -> Table:
-    """The rows of a Parquet file; columns of lists and the like are not among them.
+    from vgib.data.parquet import ParquetRows  # slow to import and needed here only
 
-    Text is read as a dictionary, so that one long cell that stands in every row is looked at once,
-    and is left out before it is there as often.
-    """
-    import pyarrow as pa  # slow to import and needed here only
-    import pyarrow.compute as pc
-    import pyarrow.parquet as pq
-
-    damaged = (pa.ArrowException, OSError, NotImplementedError)
-    try:
-        kinds = {field.name: field.type for field in pq.read_schema(handle)}
-        texts = [key for key, kind in kinds.items() if _is_text(pa, kind)]
-        file = pq.ParquetFile(handle, read_dictionary=texts)
-        columns = [key for key, kind in kinds.items() if not pa.types.is_nested(kind)]
-        rows = file.metadata.num_rows
-        groups = [file.metadata.row_group(number) for number in range(file.num_row_groups)]
-        pages = [group.column(number) for group in groups for number in range(group.num_columns)]
-    except damaged as error:
-        raise FileFormatError(
-            f"{name} is no whole Parquet file ({error}); write it again"
-        ) from error
-    packed = sum(page.total_compressed_size for page in pages)
-    how.check_unpacked(name, packed, sum(page.total_uncompressed_size for page in pages))
-    if not rows:
-        raise InputError(f"{name}: the file is empty; expected one molecule a row")
-    seen = 0
-
-    def short(column: pa.Array) -> pa.Array:
-        """Text with nothing in the place of what is too long."""
-        if not pa.types.is_dictionary(column.type):
-            return column
-        words = column.dictionary
-        fits = pc.less_equal(pc.binary_length(words), how.max_record)
-        kept = pc.if_else(fits, words, pa.scalar(None, words.type))
-        return kept.take(column.indices)
-
-    def records() -> Iterator[Record]:
-        nonlocal seen
-        try:
-            for batch in file.iter_batches(ROWS_AT_ONCE, columns=columns):
-                parts = {key: batch.column(place) for place, key in enumerate(batch.schema.names)}
-                cells = {key: short(column) for key, column in parts.items()}
-                lost = [pc.xor(parts[key].is_null(), cells[key].is_null()) for key in cells]
-                is_cut = reduce(pc.or_, lost).to_pylist() if lost else []
-                for place, fields in enumerate(pa.table(cells).to_pylist()):
-                    seen += 1
-                    known = {key: str(cell) for key, cell in fields.items() if cell is not None}
-                    problem = too_long_record(how.max_record) if is_cut[place] else None
-                    yield Record(seen, known, problem)
-        except damaged as error:
-            raise FileFormatError(
-                f"{name}: the Parquet file is damaged after row {seen} ({error}); write it again"
-            ) from error
-
-    return Table(name, "parquet", columns, records(), lambda: seen / rows)
-
-
-def _is_text(pa: Any, kind: Any) -> bool:
-    tests = (pa.types.is_string, pa.types.is_large_string, pa.types.is_binary)
-    return any(test(kind) for test in tests)
+    rows = ParquetRows(handle, name, how)
+    records = (Record(line, *row) for line, row in enumerate(rows, 1))
+    return Table(name, "parquet", rows.columns, records, lambda: rows.seen / rows.count)
 
 
 def _format_of(path: Path) -> Format:
@@ -316,7 +255,7 @@ def _sdf(texts: Iterable[str], lines: Lines) -> Iterator[Record]:
 def _sd_record(start: int, stop: int, lines: list[str], size: int, source: Lines) -> Record:
     broken = source.problem(start, stop)
     if size > source.how.max_record:
-        broken = too_long_record(source.how.max_record)
+        broken = too_long("the record", source.how.max_record)
     if broken is not None:
         return Record(start, {"name": lines[0].strip() if lines else ""}, broken)
     end = next((place for place, line in enumerate(lines) if line.startswith("M  END")), None)

@@ -15,10 +15,9 @@ from torch import Tensor
 
 from vgib.data.columns import Numbers
 from vgib.data.packed import PackedGraphs
-from vgib.data.records import PLAIN
 from vgib.data.tu_files import TuFiles, check_lines, check_range
-from vgib.data.unpacking import FileReading
 from vgib.errors import FileFormatError, InputError
+from vgib.limits import PLAIN, FileReading
 
 Features: TypeAlias = Literal["auto", "labels", "attributes", "all", "degree"]
 Target: TypeAlias = Literal["auto", "labels", "attributes"]

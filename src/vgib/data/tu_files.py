@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import IO
 
 from vgib.data.columns import Kind, Numbers, read_columns
-from vgib.data.unpacking import FileReading
 from vgib.errors import FileFormatError, InputError
+from vgib.limits import FileReading
 
 # Damage, or (the last two) a zip that is encrypted or compressed in an unknown way.
 UNREADABLE = (

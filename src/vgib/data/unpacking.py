@@ -6,7 +6,6 @@ So every file that a user names is read through here, in constant memory.
 
 import gzip
 import io
-import zipfile
 import zlib
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
@@ -14,50 +13,10 @@ from pathlib import Path
 from typing import IO, Any
 
 from vgib.errors import FileFormatError
-
-RATIO = 100
-"""How many times its size a compressed file may unpack to: tables of molecules reach ten."""
-
-FLOOR = 4_000_000
-"""Bytes that any compressed file may unpack to."""
+from vgib.limits import FileReading, too_long
 
 GZIP_MAGIC = b"\x1f\x8b"
 DAMAGED = (EOFError, gzip.BadGzipFile, zlib.error)
-
-
-@dataclass(frozen=True)
-class FileReading:
-    """How the bytes of a file are read, and how many.
-
-    Attributes:
-        encoding: Of text.
-        max_record: Bytes of one record: a line, a cell or an SD record. A longer one is refused.
-        max_unpacked: Bytes that a compressed file may unpack to; by default a hundred times its
-            size, and 4 MB in any case.
-    """
-
-    encoding: str = "utf-8"
-    max_record: int = 1_000_000
-    max_unpacked: int | None = None
-
-    def check_unpacked(self, name: str, packed: int, unpacked: int) -> None:
-        """Refuses a file that unpacks to too much.
-
-        Raises:
-            FileFormatError: it does, and this is how to allow it.
-        """
-        most = max(FLOOR, RATIO * packed) if self.max_unpacked is None else self.max_unpacked
-        if unpacked > most:
-            raise FileFormatError(
-                f"{name} unpacks to more than {most:,} bytes, from {packed:,}; if it is to be "
-                "trusted, raise the limit with --max-unpacked (max_unpacked in Python)"
-            )
-
-    def check_zip(self, name: str, archive: zipfile.ZipFile) -> None:
-        """Refuses a zip whose files are too large; they are never read beyond what it declares."""
-        infos = archive.infolist()
-        packed = sum(info.compress_size for info in infos)
-        self.check_unpacked(name, packed, sum(info.file_size for info in infos))
 
 
 class _Counted:
@@ -140,7 +99,7 @@ class Lines:
                 if raw == b"\n":
                     yield "\n"
                 elif len(raw) > most:
-                    self.problems[number] = _too_long("the line", most)
+                    self.problems[number] = too_long("the line", most)
                     while raw and not raw.endswith(b"\n"):
                         raw = self.handle.readline(1 << 16)
                     yield "\n"
@@ -178,18 +137,6 @@ class Lines:
             self.problems.pop(line) for line in range(first, last + 1) if line in self.problems
         ]
         return found[0] if found else None
-
-
-def _too_long(what: str, most: int) -> str:
-    return (
-        f"{what} is longer than {most:,} bytes; raise the limit with --max-record (max_record in "
-        "Python) if this is meant"
-    )
-
-
-def too_long_record(most: int) -> str:
-    """Why a record, or a cell of one, is refused for its length."""
-    return _too_long("the record", most)
 
 
 def plain_lines(lines: Iterable[str], how: FileReading) -> Lines:

@@ -1,5 +1,6 @@
 """The routes: one for each verb of the library."""
 
+import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import asdict
@@ -71,8 +72,7 @@ class Service:
     async def lifespan(self, app: FastAPI) -> AsyncIterator[None]:
         """Starts and ends with the server."""
         lanes: list[Lane[Any, Any]] = [self.many, self.one, self.tables, self.methods]
-        for lane in lanes:
-            lane.start()
+        await asyncio.gather(*(lane.start() for lane in lanes))
         yield
         for lane in lanes:
             await lane.stop()

@@ -54,9 +54,9 @@ class Lane(Generic[Q, A]):
         """
         return await within(self.seconds, self.batcher.ask(question))
 
-    def start(self) -> None:
-        """Begins, in the running loop."""
-        self.worker.warm_up()
+    async def start(self) -> None:
+        """Begins, in the running loop, once the process is there."""
+        await self.worker.warm_up()
         self.batcher.start()
 
     async def stop(self) -> None:

@@ -17,6 +17,9 @@ from vgib.serve.limits import Limits
 IDLE_SECONDS = 5
 """How long a connection may stay open without a request."""
 
+BACKLOG = 1024
+"""Connections that may wait to be accepted."""
+
 BROWSER_DELAY = 0.8
 """Seconds until the browser is sent to a server that is about to listen."""
 
@@ -118,6 +121,7 @@ def listen(host: str, port: int) -> socket.socket:
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         listener.bind((host, port))
+        listener.listen(BACKLOG)  # at once: two that only bind may both have the port
     except OSError as error:
         listener.close()
         raise InputError(

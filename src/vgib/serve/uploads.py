@@ -8,8 +8,8 @@ from typing import Any
 import pyarrow as pa
 
 from vgib.data.records import Format
-from vgib.data.unpacking import FileReading
 from vgib.errors import InputError, VgibError
+from vgib.limits import FileReading
 from vgib.serve.lanes import by_halves
 from vgib.serve.limits import TooMuchError
 from vgib.stream.chunks import iter_chunks
@@ -19,6 +19,9 @@ from vgib.stream.writers import rows_of
 
 CHUNK = 256
 """Rows that are computed before the next line is sent: a second at most."""
+
+BYTES_IN_MEMORY = 8
+"""Bytes that a table may take for each byte that it may have."""
 
 MOST_ENTRIES = 1000
 """Fragments of the ledger that are sent, the commonest first."""
@@ -52,7 +55,7 @@ def read_chunks(
         FileFormatError: it unpacks to more than ``most`` bytes.
     """
     chunks: list[pa.Table] = []
-    left = rows
+    left, room = rows, BYTES_IN_MEMORY * most
     source = iter_chunks(
         io.BytesIO(body),
         format=format,
@@ -67,6 +70,12 @@ def read_chunks(
             raise TooMuchError(
                 f"the file has more than {rows:,} molecules; split it, or use `vgib recognize`, "
                 "which takes any number"
+            )
+        room -= chunk.records.nbytes  # a column may say the same in many rows
+        if room < 0:
+            raise TooMuchError(
+                f"the file holds far more than {most:,} bytes of text; split it, or use `vgib "
+                "recognize`"
             )
         chunks.append(chunk.records)
     if not chunks:

@@ -43,7 +43,6 @@ class Worker:
         self.work = work
         self.thread = ThreadPoolExecutor(1, thread_name_prefix="worker")
         self.process: WorkerProcess | None = None
-        self._is_ready = False
 
     async def answer(self, question: Any, seconds: float) -> Any:
         """What the work makes of a question.
@@ -56,22 +55,25 @@ class Worker:
         loop = asyncio.get_running_loop()
         return await loop.run_in_executor(self.thread, self._answer, question, seconds)
 
-    def warm_up(self) -> None:
+    async def warm_up(self) -> None:
         """Starts the process, so that the first question need not wait for it."""
-        self.thread.submit(self._started)
+        await asyncio.get_running_loop().run_in_executor(self.thread, self._ready)
 
-    def _started(self) -> WorkerProcess:
+    def _ready(self) -> WorkerProcess:
+        """The process, started and with its models loaded."""
         if self.process is None:
-            self.process = WorkerProcess(self.work, server=SERVER)
-            self.process.start(READY, 0)
-            self._is_ready = False
+            process = self.process = WorkerProcess(self.work, server=SERVER)
+            process.start(READY, 0)
+            try:
+                self._wait(process, START_SECONDS)
+            except FaultError:
+                process.stop()
+                self.process = None
+                raise
         return self.process
 
     def _answer(self, question: Any, seconds: float) -> Any:
-        process = self._started()
-        if not self._is_ready:
-            self._wait(process, START_SECONDS)
-            self._is_ready = True
+        process = self._ready()
         process.start(question, 0)
         return self._wait(process, seconds)
 

@@ -17,7 +17,7 @@ class WorkerError(VgibError, RuntimeError):
     """A chunk that a worker could not finish."""
 
 
-class Work(Protocol):
+class ChunkWork(Protocol):
     """A chunk to its results and refusals, such as :class:`vgib.stream.work.Recognize`."""
 
     def __call__(self, chunk: pa.Table) -> Recognized:
@@ -38,13 +38,13 @@ class _Piece(NamedTuple):
 
 @dataclass(frozen=True)
 class _OnPiece:
-    work: Work
+    work: ChunkWork
 
     def __call__(self, piece: _Piece) -> Recognized:
         return self.work(piece.records)
 
 
-def carefully(work: Work, chunks: Iterable[pa.Table]) -> list[Recognized]:
+def carefully(work: ChunkWork, chunks: Iterable[pa.Table]) -> list[Recognized]:
     """What comes of chunks, in a process of its own that may die.
 
     A record that ends the process is refused by its line; all others are dealt with.

@@ -7,8 +7,8 @@ from typing import NamedTuple
 import pyarrow as pa
 
 from vgib.data.headers import Column, id_column, named_column, structure_column
-from vgib.data.records import MOLBLOCK, PLAIN, Format, Record, Source, open_table
-from vgib.data.unpacking import FileReading
+from vgib.data.records import MOLBLOCK, Format, Record, Source, open_table
+from vgib.limits import PLAIN, FileReading
 from vgib.stream.schema import ID, LINE, PROBLEM, SMILES, check_carried
 
 SIZE = 1024

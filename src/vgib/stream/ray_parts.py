@@ -19,7 +19,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from vgib.stream.careful import Work, carefully
+from vgib.stream.careful import ChunkWork, carefully
 from vgib.stream.manifest import InputFile, Manifest, begin
 from vgib.stream.parts import PartStore, part_name
 from vgib.stream.ray_reading import Reader, Row, row_of, unpacked
@@ -37,7 +37,7 @@ IN_FLIGHT = 2
 
 def run_parts(
     source: Path,
-    work: Work,
+    work: ChunkWork,
     out: Path,
     settings: str,
     cutting: Cutting | None = None,
@@ -88,7 +88,7 @@ def run_parts(
 
 
 def _dataset(
-    ray: Any, paths: list[Path], work: Work, out: Path, cutting: Cutting, cores: int
+    ray: Any, paths: list[Path], work: ChunkWork, out: Path, cutting: Cutting, cores: int
 ) -> Any:
     data = ray.data
     rows = [{"file": number, "path": str(path)} for number, path in enumerate(paths)]
@@ -130,7 +130,7 @@ def _quiet(ray: Any) -> Iterator[None]:
 class _Writer:
     """An actor: does the work on a part, and writes what came of it."""
 
-    def __init__(self, work: Work, out: Path) -> None:
+    def __init__(self, work: ChunkWork, out: Path) -> None:
         import torch
 
         torch.set_num_threads(1)

@@ -13,9 +13,9 @@ from vgib import __version__
 from vgib.data.files import replacing
 from vgib.data.headers import Column
 from vgib.data.processes import Engine
-from vgib.data.records import PLAIN, Format, Source
-from vgib.data.unpacking import FileReading
+from vgib.data.records import Format, Source
 from vgib.errors import FileFormatError, InputError
+from vgib.limits import PLAIN, FileReading
 from vgib.model.card import Card
 from vgib.page.recognized import Gallery, recognized_page, refusal_line
 from vgib.stream.chunks import SIZE, iter_chunks

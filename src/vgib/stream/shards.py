@@ -7,9 +7,9 @@ from pathlib import Path
 import pyarrow as pa
 
 from vgib.data.headers import Column
-from vgib.data.records import PLAIN, SUFFIXES, Format
-from vgib.data.unpacking import FileReading
+from vgib.data.records import SUFFIXES, Format
 from vgib.errors import InputError, VgibError
+from vgib.limits import PLAIN, FileReading
 from vgib.stream.chunks import SIZE, iter_chunks
 
 PART = 8 * SIZE

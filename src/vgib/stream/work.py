@@ -18,10 +18,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from vgib.chem.batch import Reading, Readings, read
-from vgib.chem.mol import MAX_ATOMS, Mixtures
+from vgib.chem.mol import Mixtures
 from vgib.data.molecules import packed
 from vgib.data.records import MOLBLOCK
 from vgib.errors import InputError, VgibError
+from vgib.limits import MAX_ATOMS
 from vgib.model.answer import Answer
 from vgib.model.card import Card
 from vgib.model.recognizer import SubgraphRecognizer

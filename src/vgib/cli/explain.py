@@ -40,13 +40,13 @@ def explain(
     method: Annotated[
         str,
         typer.Option(
-            help="fidelity-gate, fidelity-each, vgib, vgib-paper, gib, gsat, gmt-sam, "
-            "attention, gnnexplainer, pgexplainer, graphmask, ig, gradcam, occlusion, "
-            "subgraphx or random."
+            help="The method that explains: vgib, vgib-paper, fidelity-gate, fidelity-each, gib, "
+            "gsat, gmt-sam, attention, gnnexplainer, pgexplainer, graphmask, ig, gradcam, "
+            "occlusion, subgraphx or random."
         ),
     ] = DEFAULT_EXPLAINER,
     keep_ratio: Annotated[
-        float, typer.Option(help="Share of the nodes in the subgraph of each graph.")
+        float, typer.Option(help="The share of a graph's nodes that its subgraph has.")
     ] = 0.5,
     rule: RuleOption = None,
     by: ByOption = None,
@@ -60,7 +60,7 @@ def explain(
     ] = None,
     smiles_column: Structures = None,
     limit: Annotated[
-        int | None, typer.Option(min=1, help="Only the first so many graphs, or lines of a table.")
+        int | None, typer.Option(min=1, help="Explain only so many graphs, or lines of a table.")
     ] = None,
     pictures: Annotated[int, typer.Option(min=0, help="How many graphs to draw.")] = 60,
     seed: Annotated[int, typer.Option(help="Seed of the method and of the controls.")] = 0,

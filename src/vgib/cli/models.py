@@ -30,9 +30,9 @@ def models_list(context: typer.Context, as_json: Json = False) -> None:
 @models.command("train")
 def models_train(
     name: Annotated[str, typer.Argument(help="A name of `vgib models`, or all.")],
-    out: Annotated[Path, typer.Option(help="The folder to write a folder for each to.")] = Path(
-        "out/models"
-    ),
+    out: Annotated[
+        Path, typer.Option(help="The folder to write to, a folder for each model.")
+    ] = Path("out/models"),
     mirror: Mirror = None,
     cache: Cache = None,
 ) -> None:

@@ -92,16 +92,19 @@ def recognize(
     ] = None,
     format: Annotated[
         Literal["smi", "csv", "tsv", "sdf", "parquet"] | None,
-        typer.Option(help="What the input is, where its name does not tell."),
+        typer.Option(help="The format of the input, where its name does not tell it."),
     ] = None,
     ledger: Annotated[
         Path | None,
-        typer.Option(help="A .csv file for the fragments that recur, and what goes with them."),
+        typer.Option(
+            help="A .csv file for the fragments that recur: how often, and the mean of a property "
+            "with and without each."
+        ),
     ] = None,
     measured: Annotated[
         str,
         typer.Option(
-            "--property", metavar="COLUMN", help="What the ledger compares: a column of numbers."
+            "--property", metavar="COLUMN", help="The column of numbers that the ledger compares."
         ),
     ] = "prediction",
     pictures: Annotated[

@@ -23,7 +23,7 @@ def serve(
     ] = False,
     open_page: Annotated[bool, typer.Option("--open", help="Open the page in a browser.")] = False,
     shipped: Annotated[
-        bool, typer.Option(help="Whether the models of the package are offered.")
+        bool, typer.Option(help="Whether the models that ship with the package are offered.")
     ] = True,
     max_atoms: Annotated[
         int, typer.Option(min=1, help="The most atoms that a molecule may have.")

@@ -40,7 +40,7 @@ RULE_HELP = (
     + ". Default: the model's own, else ring_intact for molecules and connected for other graphs."
 )
 BY_HELP = (
-    "What decides between them: "
+    "What decides between the allowed subgraphs: "
     + "; ".join(f"{name} ({about})" for name, about in CRITERIA.items())
     + ". Default: the model's own, else scores."
 )

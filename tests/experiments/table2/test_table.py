@@ -37,7 +37,7 @@ def test_the_terms_are_drawn_and_what_is_negative_is_counted(tmp_path: Path) -> 
     drawn = drawing.draw(recipe("figure1"), records)
     (table,) = drawn.tables
     row = next(row for row in table.rows if row[0] == "gib")
-    assert row[2:5] == ("40", "25.0%", "-1.000")
+    assert row[2:6] == ("1 of 3", "40", "25.0%", "-1.000")
     assert drawn.figures["figure1.svg"].count('id="axes_') == 4
 
 

@@ -23,51 +23,54 @@ def draw(made: Recipe, records: Records) -> Drawn:
 
 def stability_table(found: Sequence[Course]) -> TextTable:
     """Where the compression term goes below zero, and how much the terms jump at the end."""
-    rows: list[tuple[str, ...]] = []
-    for course in found:
-        for result in course.traces:
-            last = result["trace"][-len(result["trace"]) // 4 :]
-            term = np.array([point["compression"] for point in last])
-            rows.append(
-                (
-                    course.method,
-                    SHORT[course.version],
-                    f"{result['steps']:,}",
-                    f"{result['negative_steps'] / result['steps']:.1%}",
-                    f"{result['lowest_compression']:.3f}",
-                    f"{term.mean():.3f} ± {term.std(ddof=1) if len(term) > 1 else nan:.3f}",
-                )
-            )
+    rows = [_terms_row(course) for course in found if course.traces]
     title = (
-        "The compression term: steps at which it is negative, its lowest value, and its last "
-        "quarter. GIB's estimates a mutual information, which cannot be negative; VGIB's is a "
-        "bound up to a constant, which can"
+        "The compression term: steps at which it is negative, its lowest value, and its mean ± "
+        "spread over the last quarter of the steps; averaged over seeds. GIB's estimates a mutual "
+        "information, which cannot be negative; VGIB's is a bound up to a constant, which can"
     )
-    headers = ("method", "version", "steps", "negative", "lowest", "last quarter")
+    headers = ("method", "version", "seeds", "steps", "negative", "lowest", "last quarter")
     return TextTable(title, headers, rows, name="terms")
 
 
+def _terms_row(course: Course) -> tuple[str, ...]:
+    """One method in one version, averaged over its seeds."""
+    last = [r["trace"][-len(r["trace"]) // 4 :] for r in course.traces]
+    terms = [np.array([point["compression"] for point in points]) for points in last]
+    spread = np.mean([term.std(ddof=1) if len(term) > 1 else nan for term in terms])
+    negative = np.mean([r["negative_steps"] / r["steps"] for r in course.traces])
+    return (
+        course.method,
+        SHORT[course.version],
+        f"{len(course.traces)} of {course.runs}",
+        f"{np.mean([r['steps'] for r in course.traces]):,.0f}",
+        f"{negative:.1%}",
+        f"{min(r['lowest_compression'] for r in course.traces):.3f}",
+        f"{np.mean([term.mean() for term in terms]):.3f} ± {spread:.3f}",
+    )
+
+
 def figure(found: Sequence[Course]) -> str:
-    """Prediction and compression terms step by step, a column for each method."""
+    """Prediction and compression terms step by step, a column for each method, a line a seed."""
     followed = [course for course in found if course.traces]
     if not followed:
         return ""
     figure, axes = new_figure(2, len(followed), (3.1 * len(followed), 4.4))
     for column, course in enumerate(followed):
-        trace = course.traces[0]["trace"]
-        steps = [point["step"] for point in trace]
         color = COLORS.get(course.method, "#444444")
         for row, (term, label) in enumerate(
             (("prediction", "prediction loss"), ("compression", "compression term"))
         ):
             panel = axes[row, column]
-            values = [point[term] for point in trace]
-            panel.plot(steps, values, color=color, linewidth=0.9)
+            for result in course.traces:
+                steps = [point["step"] for point in result["trace"]]
+                values = [point[term] for point in result["trace"]]
+                panel.plot(steps, values, color=color, linewidth=0.9, alpha=0.7)
+                if term == "compression" and course.method == "gib":
+                    below = [min(value, 0.0) for value in values]
+                    panel.fill_between(steps, below, 0, color="#c62828", alpha=0.2, linewidth=0)
             if term == "compression":
                 panel.axhline(0, color="#222222", linewidth=0.7)
-                below = [min(value, 0.0) for value in values]
-                if course.method == "gib":
-                    panel.fill_between(steps, below, 0, color="#c62828", alpha=0.35, linewidth=0)
                 panel.set_xlabel("step")
             else:
                 panel.set_yscale("log")

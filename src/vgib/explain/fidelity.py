@@ -6,6 +6,7 @@ never printed without the name of its own.
 """
 
 from collections.abc import Callable, Sequence
+from copy import deepcopy
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
@@ -15,10 +16,14 @@ from torch import Tensor, nn
 
 from vgib.data.packed import PackedGraphs
 from vgib.errors import InputError
-from vgib.explain.explainer import Graphs, as_graphs
+from vgib.explain.explainer import Explainer, Graphs, as_graphs
 from vgib.explain.frozen import Frozen, ModelTask, Returns, predictions
+from vgib.explain.lift import ranks
 from vgib.metrics import Array, Estimate, bootstrap_rows, mean
-from vgib.select.masks import keep_ratio
+from vgib.nn.pyg_layers import open_to_pyg
+from vgib.nn.sparse import Segments
+from vgib.select import masks as select
+from vgib.train.loop import seeded
 
 Definition = Literal["accuracy", "agreement", "probability", "change"]
 Induced = Callable[[PackedGraphs, Tensor], PackedGraphs]
@@ -107,7 +112,7 @@ def fidelity(
     data, labels = _with_labels(graphs, y)
     control = torch.rand(data.num_nodes, generator=torch.Generator().manual_seed(seed))
     kept, chance = (
-        torch.stack([keep_ratio(s, data.node_ptr, r) for r in keep_ratios])
+        torch.stack([select.keep_ratio(s, data.node_ptr, r) for r in keep_ratios])
         for s in (scores, control)
     )
     return fidelity_of(
@@ -202,17 +207,178 @@ def robust_fidelity(
     """
     data, labels = _with_labels(graphs, y)
     judge = _Judge(model, data, labels, definition, task, returns)
-    generator = torch.Generator().manual_seed(seed)
-    control = torch.rand(data.num_nodes, generator=generator)
-    masks = [keep_ratio(s, data.node_ptr, r) for s in (scores, control) for r in keep_ratios]
-    kept = torch.stack(masks)
+
+    def drawn(kept: Tensor, draw: Tensor) -> tuple[Tensor, Tensor]:
+        return kept | (draw >= remove_rest), ~kept | (draw >= remove_explanation)
+
+    return _sampled(judge, scores, keep_ratios, drawn, samples, seed)
+
+
+def fine_tuned_fidelity(
+    model: nn.Module,
+    graphs: Graphs,
+    scores: Tensor,
+    *,
+    keep_ratios: Sequence[float] = KEEP_RATIOS,
+    definition: Definition | None = None,
+    y: Tensor | None = None,
+    most: float = 0.1,
+    share: float = 0.5,
+    samples: int = 20,
+    task: ModelTask | None = None,
+    returns: Returns = "raw",
+    seed: int = 0,
+) -> list[Fidelity]:
+    r"""F-Fidelity: of a model that has learned from graphs with nodes removed, removing few.
+
+    .. math:: \mathrm{FFid}^+ = \mathbb E[d(G, G \setminus E_k(S))], \quad
+              \mathrm{FFid}^- = \mathbb E[d(G, G \setminus E_{k'}(G \setminus S))], \quad
+              k = \min(a |S|, b |G|), \; k' = \min(a |G \setminus S|, b |G|)
+
+    where :math:`E_k` draws k nodes, at least one where there is one, and d is the difference of the
+    ``definition``. Zheng et al., "F-Fidelity: A Robust Framework for Faithfulness Evaluation of
+    Explainable AI", ICLR 2025, arXiv:2410.02970. The arguments that are not named here are those of
+    :func:`fidelity`.
+
+    Args:
+        model: What :func:`fine_tuned` gave, for the same share ``most``.
+        most: The share b of a graph's nodes that are removed at most.
+        share: The share a of the explanation, or of the rest, that is removed at most.
+        samples: Draws to average over.
+        seed: Of the draws and of the control.
+    """
+    data, labels = _with_labels(graphs, y)
+    judge = _Judge(model, data, labels, definition, task, returns)
+    owner = torch.repeat_interleave(data.sizes)
+
+    def without(some: Tensor, draw: Tensor) -> Tensor:
+        """All nodes but so many of these, those of the largest draws."""
+        own = torch.bincount(owner, some.double(), minlength=len(data))
+        count = torch.minimum(share * own, most * data.sizes).floor().clamp(min=1)
+        place = ranks(torch.where(some, draw, -1.0), Segments(data.node_ptr))
+        return ~some | (place >= count[owner])
+
+    def drawn(kept: Tensor, draw: Tensor) -> tuple[Tensor, Tensor]:
+        pairs = list(zip(kept, draw, strict=True))
+        alone = torch.stack([without(~some, each) for some, each in pairs])
+        return alone, torch.stack([without(some, each) for some, each in pairs])
+
+    return _sampled(judge, scores, keep_ratios, drawn, samples, seed)
+
+
+def fine_tuned(
+    model: nn.Module,
+    graphs: Graphs,
+    *,
+    y: Tensor | None = None,
+    most: float = 0.1,
+    epochs: int = 3,
+    batch_size: int = 256,
+    lr: float = 1e-3,
+    seed: int = 0,
+) -> nn.Module:
+    """A copy of a classifier that goes on learning, from graphs without some random nodes.
+
+    Each time a graph is seen it lacks a share of its nodes that is drawn between 0 and ``most``; so
+    the copy knows what :func:`fine_tuned_fidelity` shows it.
+
+    Args:
+        model: Called as ``model(x, edge_index, batch)``, gives logits; left as it is.
+        graphs: Those to learn from, with classes as labels.
+        y: Labels, where the graphs carry none.
+        most: The largest share of nodes that is removed.
+        epochs: Passes over the graphs.
+        batch_size: Graphs in one step.
+        lr: Learning rate of Adam.
+        seed: Of order and removal.
+    """
+    data, labels = _with_labels(graphs, y)
+    if labels is None:
+        raise InputError("fine-tuning needs true labels; pass y")
+    copy: nn.Module = open_to_pyg(deepcopy(model)).requires_grad_(True).train()
+    adam = torch.optim.Adam(copy.parameters(), lr=lr)
+    with seeded(seed):
+        for _ in range(epochs):
+            for index in torch.split(torch.randperm(len(data)), batch_size):
+                some = data[index]
+                owner = torch.repeat_interleave(some.sizes)
+                lost = (torch.rand(len(some)) * most * some.sizes).round()
+                place = ranks(torch.rand(some.num_nodes), Segments(some.node_ptr))
+                batch = some.induced(place >= lost[owner]).batch()
+                said = copy(batch.x, batch.adj.edge_index, batch.graphs.batch)
+                adam.zero_grad()
+                loss = nn.functional.cross_entropy(said, labels[index])
+                loss.backward()  # type: ignore[no-untyped-call]
+                adam.step()
+    copy.eval()
+    return copy
+
+
+def self_consistency(
+    explainer: Explainer,
+    model: nn.Module,
+    graphs: PackedGraphs,
+    scores: Tensor,
+    *,
+    keep_ratio: float = 0.5,
+) -> Estimate:
+    r"""How far a method that explains its own explanation finds it again.
+
+    .. math:: J\bigl(\operatorname{top}_k s(G), \; \operatorname{top}_k s(G_S)\bigr), \quad
+              S = \operatorname{top}_{rn} s(G), \; k = r |S|
+
+    The part S of the graph is shown to the method alone; of what it then scores best, as much is
+    taken as it scored best inside S before. 1: the same nodes; random scores at one half: a third.
+
+    Args:
+        explainer: The method, fitted where it learns.
+        model: Called as ``model(x, edge_index, batch)``.
+        graphs: What was explained.
+        scores: What it said, ``[nodes]``.
+        keep_ratio: The share r.
+    """
+    part = select.keep_ratio(scores, graphs.node_ptr, keep_ratio)
+    alone = graphs.induced(part)
+    again = torch.cat([explainer.scores(model, batch) for batch in alone.batches(256)])
+    first, second = (
+        select.keep_ratio(each, alone.node_ptr, keep_ratio) for each in (scores[part], again)
+    )
+    owner = torch.repeat_interleave(alone.sizes)
+    both, either = (
+        torch.bincount(owner, mask.double(), minlength=len(alone))
+        for mask in (first & second, first | second)
+    )
+    return mean((both / either).numpy())
+
+
+def _sampled(
+    judge: "_Judge",
+    scores: Tensor,
+    keep_ratios: Sequence[float],
+    drawn: Callable[[Tensor, Tensor], tuple[Tensor, Tensor]],
+    samples: int,
+    seed: int,
+) -> list[Fidelity]:
+    """Fidelities averaged over random removals, beside those of random nodes.
+
+    Args:
+        judge: Who is asked.
+        scores: ``[nodes]``.
+        keep_ratios: Shares of nodes in the explanation.
+        drawn: From explanations and uniform draws, ``[choices, nodes]`` each, what is left around
+            the explanation and what is left of the graph without it.
+        samples: Draws to average over.
+        seed: Of the draws and of the control.
+    """
+    graphs, generator = judge.graphs, torch.Generator().manual_seed(seed)
+    control = torch.rand(graphs.num_nodes, generator=generator)
+    kept = torch.stack(
+        [select.keep_ratio(s, graphs.node_ptr, r) for s in (scores, control) for r in keep_ratios]
+    )
     plus, minus = [], []
     for _ in range(samples):
         draw = torch.rand(kept.shape, generator=generator)
-        without = ~kept | (draw >= remove_explanation)
-        alone = kept | (draw >= remove_rest)
-        parts = judge.outputs(torch.cat([alone, without]))
-        low, high = judge.differences(parts).chunk(2)
+        low, high = judge.differences(judge.outputs(torch.cat(drawn(kept, draw)))).chunk(2)
         minus.append(low)
         plus.append(high)
     means = [torch.stack(draws).nanmean(0) for draws in (plus, minus)]
@@ -262,7 +428,7 @@ def part_outputs(
         induced: Makes the subgraphs on a node mask, where features are to follow the cut.
     """
     judge = _Judge(model, graphs, None, None, None, "raw")
-    kept = torch.stack([keep_ratio(scores, graphs.node_ptr, ratio) for ratio in keep_ratios])
+    kept = torch.stack([select.keep_ratio(scores, graphs.node_ptr, ratio) for ratio in keep_ratios])
     alone, without = judge.outputs(torch.cat([kept, ~kept]), induced).chunk(2)
     return PartOutputs(judge.whole, alone, without)
 

@@ -84,7 +84,7 @@ def test_wins_ties_and_losses_are_paired_over_molecules(made: Recipe, records: R
     assert found["occlusion", "minus"].verdicts == {"win": 7}
     (_, ratio, gain), *_ = found["ig", "plus"].gains
     assert ratio == 0.3 and gain.value == pytest.approx(0.2)
-    assert not found["gib", "plus"].gains
+    assert ("gib", "plus") not in found  # nobody has run it
 
 
 def test_the_tables_stand_beside_the_papers(made: Recipe, records: Records) -> None:
@@ -94,9 +94,11 @@ def test_the_tables_stand_beside_the_papers(made: Recipe, records: Records) -> N
     assert rows["ig"] == "0.400 (0.592) [2/3]"
     # The paper's VGIB is the published form, not a gate that is trained on fidelity.
     assert rows["fidelity-gate"] == "0.600 [2/3]"
-    assert rows["gib"] == "..."
-    compact = {row[0]: row[1] for row in explanation.compact_table(cells).rows}
-    assert compact["occlusion"] == "0.80 / 0.20"
+    assert "gib" not in rows
+    other = {row[0]: row[2] for row in table.rows}
+    assert other["ig"] == "..."
+    compact = {row[0]: row[1:3] for row in explanation.compact_table(cells).rows}
+    assert compact["occlusion"] == ("0.80 / 0.20 [2/3]", "...")
 
 
 def test_where_another_row_is_better_is_told(made: Recipe, records: Records) -> None:
@@ -109,7 +111,16 @@ def test_where_another_row_is_better_is_told(made: Recipe, records: Records) -> 
 def test_what_else_was_measured(made: Recipe, records: Records) -> None:
     table = explanation.other_judges_table(explanation.cells(made, records), "gcn-2x16")
     row = dict(zip(table.headers, table.rows[0], strict=True))
-    assert row["flipped"] == "40%" and row["ms a molecule"] == "1.00" and row["stability"] == ""
+    assert row["flipped"] == "40%" and row["ms a molecule"] == "1.00"
+    assert "stability" not in row and "F-Fidelity +" not in row  # no record has them
+    for record in list(records):
+        record["result"] |= {"fine_tuned": {"plus": 0.25, "minus": 0.125}, "self_consistency": 0.5}
+        records.forget([record["key"]])
+        records.append("qed/gcn-2x16/x", record)
+    table = explanation.other_judges_table(explanation.cells(made, records), "gcn-2x16")
+    row = dict(zip(table.headers, table.rows[0], strict=True))
+    assert (row["F-Fidelity +"], row["F-Fidelity -"]) == ("0.250", "0.125")
+    assert row["self-consistency"] == "0.50"
 
 
 def test_everything_is_drawn_and_the_figure_is_the_same_each_time(
@@ -130,10 +141,11 @@ def test_without_records_there_is_nothing_to_show(made: Recipe, tmp_path: Path) 
     assert drawing.draw(made, empty).numbers.rows == []
 
 
-def test_only_seeds_that_all_methods_have_count(made: Recipe, records: Records) -> None:
+def test_rows_are_compared_over_the_seeds_that_both_have(made: Recipe, records: Records) -> None:
     (job,) = made.jobs(subset={"property": "qed", "gnn": "gcn-2x16", "seed": 103, "method": "ig"})
     again = next(iter(records)) | {"key": job.key(), "result": result(0.9, 0.9)}
     records.append(job.cell(), again)
     place = ("qed", "gcn-2x16")
     found = {c.method: c for c in explanation.cells(made, records) if c.place == place}
-    assert list(found["ig"].records) == [101, 102]
+    assert list(found["ig"].records) == [101, 102, 103]
+    assert explanation.gains(found["fidelity-gate"], found["ig"])["plus"][0].n == 2

@@ -62,8 +62,22 @@ def test_a_record_holds_what_the_tables_need(method: str, setting: Setting, fold
     assert result["composition_accuracy"] == 0.5
     for part in (result, result["judge"], result["capped"]):
         assert len(part["plus"]) == len(part["minus"]) == 2
+    assert set(result["fine_tuned"]) == set(result["robust"])
+    assert 0 <= result["self_consistency"] <= 1
     assert done.seconds["per_graph"] > 0
     assert explain_molecules(job(method, options=options), setting, folder).result == done.result
+
+
+def test_options_are_chosen_on_validation_molecules(setting: Setting, folder: Path) -> None:
+    tried = ({"steps": 1}, {"steps": 2, "lr": 0.1})
+    asked = job("pgexplainer", options={"steps": 1, "edge_size": 1.0}, tried=tried)
+    chosen = explain_molecules(asked, setting, folder).result
+    assert chosen["options"] in [asked.options, *(asked.options | more for more in tried)]
+    alone = explain_molecules(job("pgexplainer", options=chosen["options"]), setting, folder)
+    assert alone.result == chosen
+    # Whatever the test molecules say: with other ones the choice is the same.
+    fewer = replace(setting, split=replace(setting.split, test=setting.split.test[:5]))
+    assert explain_molecules(asked, fewer, folder).result["options"] == chosen["options"]
 
 
 def test_bits_and_means_say_the_same(setting: Setting, folder: Path) -> None:

@@ -30,6 +30,27 @@ def test_wide_open_gates_leave_the_prediction_alone(
     torch.testing.assert_close(loss, 2 + softplus_of_0 * clean, atol=1e-3, rtol=1e-3)
 
 
+def test_layers_are_trained_one_after_the_other_the_last_one_first(
+    model_of: ModelOf, graphs: PackedGraphs
+) -> None:
+    case = Case.of(Frozen(model_of("gcn")), graphs.batch())
+    explainer = GraphMask(steps=7, allowance=0.0)
+    gates = explainer.module_ = explainer.build(case)
+    first, last = gates.layers
+    stages = explainer.stages()
+    for gated in (1, 2):
+        steps, moved = next(stages)
+        assert steps == 7
+        moves = [any(p is q for p in moved for q in gate.parameters()) for gate in (first, last)]
+        assert moves == [gated == 2, True]
+        gates.zero_grad()
+        explainer.loss(case, 0).backward()
+        grads = [gate.mlp[-1].bias.grad for gate in (first, last)]
+        assert (grads[0] is not None and bool(grads[0].any())) == (gated == 2)
+        assert grads[1] is not None and bool(grads[1].any())
+    assert next(stages, None) is None
+
+
 def test_the_multiplier_is_raised_while_the_constraint_is_broken(
     model_of: ModelOf, graphs: PackedGraphs
 ) -> None:
@@ -46,7 +67,7 @@ def test_a_generous_allowance_closes_the_gates(model_of: ModelOf, graphs: Packed
         GraphMask(steps=steps, lr=3e-2, allowance=100.0)
         .fit(model, graphs)
         .scores(model, graphs.batch())
-        for steps in (80, 0)
+        for steps in (80, 1)
     )
     edged = graphs.indptr.diff() > 0
     assert closed[edged].mean() < 0.3 < started[edged].mean()

@@ -42,7 +42,7 @@ def _terms_row(course: Course) -> tuple[str, ...]:
     return (
         course.method,
         SHORT[course.version],
-        f"{len(course.traces)} of {course.runs}",
+        f"{len(course.traces)} of {course.seeds}",
         f"{np.mean([r['steps'] for r in course.traces]):,.0f}",
         f"{negative:.1%}",
         f"{min(r['lowest_compression'] for r in course.traces):.3f}",

@@ -27,6 +27,11 @@ class ExplanationJob(Job):
     method: str = Field(description="The row of the table.")
     module: str = Field(description="The registered explainer behind that row.")
     options: dict[str, Any] = Field(default_factory=dict, description="Its options.")
+    tried: tuple[dict[str, Any], ...] = Field(
+        (),
+        description="Further options to choose from, by Fidelity+ less Fidelity- of validation "
+        "graphs at one half; none: only its options.",
+    )
     seed: int = Field(ge=0, description="Seed of split, weights and explainer.")
     explained: int = Field(1000, ge=1, description="How many graphs are explained, at most.")
     epochs: int = Field(20, ge=1, description="Passes over the training graphs.")

@@ -11,7 +11,7 @@ from typing import Any, Literal
 import numpy as np
 
 from vgib.experiments.engine import paper
-from vgib.experiments.engine.cells import SeededCell, recorded
+from vgib.experiments.engine.cells import SeededCell, begun, recorded
 from vgib.experiments.engine.drawing import Drawn
 from vgib.experiments.engine.recipe import Recipe
 from vgib.experiments.engine.records import Records
@@ -89,23 +89,12 @@ def _bits(text: str, count: int) -> Array:
 def cells(made: Recipe, records: Records) -> list[FidelityCell]:
     """Every cell of the recipe, in its order, with what is recorded of it.
 
-    Of a network only those seeds count that all its recorded methods have, so that all numbers of a
-    column are of the same molecules.
+    A row with fewer seeds than the others says so; it is compared over those that both have.
     """
-    found = recorded(made, records)
-    shared: dict[tuple[str, str], set[int]] = {}
-    for cell in found:
-        if cell.records:
-            place = cell.place[:2]
-            shared[place] = shared.get(place, set(cell.records)) & cell.records.keys()
-    return [
-        FidelityCell(
-            cell.repeats,
-            {s: r for s, r in cell.records.items() if s in shared[cell.place[:2]]},
-            *cell.place,
-        )
-        for cell in found
+    every = [
+        FidelityCell(cell.repeats, cell.records, *cell.place) for cell in recorded(made, records)
     ]
+    return begun(every, lambda cell: cell.method, lambda cell: cell.records)
 
 
 def gains(ours: FidelityCell, other: FidelityCell) -> dict[Side, list[Estimate]]:
@@ -212,7 +201,9 @@ def compact_table(found: Sequence[FidelityCell], ratio: float = MIDDLE) -> TextT
     for cell in found:
         at = _place(cell, ratio) if cell.records else 0
         pair = [f"{cell.fidelity(side, at):.2f}" for side in SIDES] if cell.records else ["..."]
-        rows.setdefault(cell.method, []).append(" / ".join(pair))
+        rows.setdefault(cell.method, []).append(
+            " / ".join(pair) + (cell.few if cell.records else "")
+        )
     headers = ("method", *(f"{target} {gnn.removeprefix('gcn-')}" for target, gnn in places))
     title = (
         f"Fidelity+ / Fidelity- at keep_ratio {ratio:g}: higher is better in the first number, "
@@ -254,12 +245,15 @@ def other_judges_table(found: Sequence[FidelityCell], gnn: str) -> TextTable:
     """What else is known of the explanations at half size, averaged over properties."""
     title = (
         f"Explanations of {gnn} at keep_ratio {MIDDLE:g}, means over properties: judged by another "
-        "network, with features that follow the cut, robust fidelity, the share of complements "
-        "predicted as the other class, time"
+        "network, with features that follow the cut, robust fidelity, F-Fidelity (of a copy that "
+        "was fine-tuned on molecules without some atoms), self-consistency (1: the method, shown "
+        "its own part, ranks it as before; by chance 0.33), the share of complements predicted as "
+        "the other class, time"
     )
     headers = (
         *("method", "judge +", "judge -", "capped +", "capped -", "robust +", "robust -"),
-        *("flipped", "characterisation", "ms a molecule", "s to fit", "stability"),
+        *("F-Fidelity +", "F-Fidelity -", "self-consistency"),
+        *("flipped", "characterization", "ms a molecule", "s to fit", "stability"),
     )
     own = [cell for cell in found if cell.gnn == gnn]
     rows = []
@@ -267,7 +261,10 @@ def other_judges_table(found: Sequence[FidelityCell], gnn: str) -> TextTable:
         chosen = [cell for cell in own if cell.method == method and cell.records]
         if chosen:
             rows.append((method, *(_text(value, form) for value, form in _judged(chosen))))
-    return TextTable(title, headers, rows, name=f"judges {gnn}")
+    # What no record has yet is no column.
+    seen = [at for at in range(len(headers)) if not rows or any(row[at] for row in rows)]
+    rows = [tuple(row[at] for at in seen) for row in rows]
+    return TextTable(title, tuple(headers[at] for at in seen), rows, name=f"judges {gnn}")
 
 
 def _judged(chosen: Sequence[FidelityCell]) -> Iterator[tuple[float, str]]:
@@ -278,23 +275,24 @@ def _judged(chosen: Sequence[FidelityCell]) -> Iterator[tuple[float, str]]:
         for side in SIDES:
             values = [cell.fidelity(side, _place(cell, MIDDLE), judged) for cell in chosen]
             yield float(np.mean(values)), ".3f"
-    for name in SIDES:
-        values = [result["robust"][name] for cell in chosen for result in cell.results]
-        yield float(np.mean(values)), ".3f"
+    results = [result for cell in chosen for result in cell.results]
+    for how in ("robust", "fine_tuned"):
+        for name in SIDES:
+            yield _mean_of([result[how][name] for result in results if how in result]), ".3f"
+    again = "self_consistency"
+    yield _mean_of([result[again] for result in results if again in result]), ".2f"
     yield mean(lambda c: c.mean(lambda r: r["plus_agreement"][_place(c, MIDDLE)])), ".0%"
-    yield mean(_characterisation), ".3f"
+    yield mean(_characterization), ".3f"
     yield mean(lambda c: 1e3 * _seconds(c, "per_graph")), ".2f"
     yield mean(lambda c: _seconds(c, "fit")), ".1f"
-    stable = [
-        result["stability"]["jaccard"]
-        for c in chosen
-        for result in c.results
-        if result["stability"]
-    ]
-    yield float(np.mean(stable)) if stable else nan, ".2f"
+    yield _mean_of([r["stability"]["jaccard"] for r in results if r["stability"]]), ".2f"
 
 
-def _characterisation(cell: FidelityCell) -> float:
+def _mean_of(values: Sequence[float]) -> float:
+    return float(np.mean(values)) if values else nan
+
+
+def _characterization(cell: FidelityCell) -> float:
     """The harmonic mean of Fidelity+ and 1 - Fidelity-, by agreement, which lies in [0, 1]."""
     at = _place(cell, MIDDLE)
     plus = cell.mean(lambda r: r["plus_agreement"][at])

@@ -1,5 +1,6 @@
 """GraphMask: which messages of which layer can be replaced by a constant."""
 
+from collections.abc import Iterator
 from math import log
 from typing import Any
 
@@ -56,8 +57,9 @@ class GraphMask(Amortized):
               + \lambda\, [\mathcal L(f(\tilde G), \hat y) - a]_+
 
     Schlichtkrull, De Cao, Titov, "Interpreting Graph Neural Networks for NLP With Differentiable
-    Edge Masking", ICLR 2021, arXiv:2010.00577, amortised as they have it: the gates (hard concrete)
-    see the states of both ends, and all layers are trained together.
+    Edge Masking", ICLR 2021, arXiv:2010.00577, amortized as they have it: the gates (hard concrete)
+    see the states of both ends. Layers are trained one after the other, the last one first: a layer
+    whose turn has not come lets everything through, one whose turn is over goes on learning.
 
     Note:
         PyG's class of that name trains on the graph that it explains, and passes messages through a
@@ -66,7 +68,7 @@ class GraphMask(Amortized):
     Args:
         allowance: The loss a that is free.
         multiplier: :math:`\lambda` at the start.
-        rest: See :class:`Amortized`.
+        rest: See :class:`Amortized`; ``steps`` are those of each layer.
     """
 
     removal: Removal = "messages"
@@ -74,6 +76,14 @@ class GraphMask(Amortized):
     def __init__(self, *, allowance: float = 0.03, multiplier: float = 5.0, **rest: Any) -> None:
         super().__init__(**rest)
         self.allowance, self.multiplier = allowance, multiplier
+        self._first = 0  # the first layer that is gated, all later ones are too
+
+    def stages(self) -> Iterator[tuple[int, list[nn.Parameter]]]:
+        """The last layer alone, then one more each time, down to the first."""
+        gates = self.fitted
+        for self._first in reversed(range(len(gates.layers))):
+            moved = [gates.multiplier, *gates.layers[self._first :].parameters()]
+            yield self.steps, moved
 
     def build(self, case: Case) -> nn.Module:
         """One gate for each layer, as wide as what goes through it."""
@@ -107,6 +117,8 @@ class GraphMask(Amortized):
         gates = [(low + (high - low) * s).clamp(0, 1) for s in samples]
 
         def stop(layer: int, messages: Tensor) -> Tensor:
+            if layer < self._first:
+                return messages
             loops = messages.shape[0] - gates[layer].shape[0]
             z = torch.cat([gates[layer], messages.new_ones(loops)])
             z = z.view(-1, *[1] * (messages.dim() - 1))
@@ -115,7 +127,8 @@ class GraphMask(Amortized):
 
         output = case.frozen.run(case.batch, on_message=stop).output
         excess = (case.frozen.losses(output, case.goal).mean() - self.allowance).relu()
-        is_open = [(x - BETA * log(-low / high)).sigmoid() for x in logits if len(x)]
+        gated = logits[self._first :]
+        is_open = [(x - BETA * log(-low / high)).sigmoid() for x in gated if len(x)]
         price = torch.stack([x.mean() for x in is_open]).sum() if is_open else excess * 0
         # The multiplier is raised by its own gradient, which only the constraint feeds.
         weight: Tensor = nn.functional.softplus(self.fitted.multiplier)

@@ -4,16 +4,21 @@ from collections.abc import Callable
 
 import pytest
 import torch
-from torch import nn
+from torch import Tensor, nn
+from torch.utils.data import Subset
 from torch_geometric.data import Data
+from torch_geometric.explain import Explainer as PygExplainer
+from torch_geometric.explain.metric import fidelity
 from torch_geometric.loader import DataLoader
 
 from vgib.data.packed import PackedGraphs
+from vgib.errors import InputError
 from vgib.explain.lift import to_edges
 from vgib.explain.many import explain_many, score, show
 from vgib.explain.methods.fidelity_gate import FidelityGate
 from vgib.explain.methods.gradcam import GradCAM
 from vgib.explain.methods.occlusion import Occlusion
+from vgib.explain.pyg import VGIBExplainer
 
 ModelOf = Callable[[str], nn.Module]
 
@@ -56,6 +61,57 @@ def test_methods_that_learn_are_fitted_on_what_they_explain_or_on_other_graphs(
 def test_a_value_keeps_its_value_as_target(model_of: ModelOf, data: list[Data]) -> None:
     found = explain_many(model_of("value"), data[:1], Occlusion)
     assert torch.equal(found[0].target, found[0].prediction)
+
+
+def test_subsets_are_taken_and_graphs_without_a_node_have_empty_masks(
+    model_of: ModelOf, data: list[Data]
+) -> None:
+    empty = Data(x=torch.zeros(0, 5), edge_index=torch.zeros(2, 0, dtype=torch.int64))
+    found = explain_many(model_of("gcn"), Subset([empty, *data, empty], [0, 1, 4, 8]), "occlusion")
+    assert [one.node_mask.shape[0] for one in found] == [0, 6, 9, 0]
+    assert "prediction" not in found[0]
+    assert "target" not in found[3]
+    alone = explain_many(model_of("gcn"), [data[0]], "occlusion")
+    torch.testing.assert_close(found[1].node_mask, alone[0].node_mask)
+    fitted = explain_many(model_of("gcn"), [empty, *data], steps=2)
+    assert len(fitted) == 8
+
+
+def test_a_model_that_gives_nan_names_the_graph(model_of: ModelOf, data: list[Data]) -> None:
+    class Sour(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.inner = model_of("gcn")
+
+        def forward(self, x: Tensor, edge_index: Tensor, batch: Tensor) -> Tensor:
+            out: Tensor = self.inner(x, edge_index, batch)
+            return torch.where(torch.bincount(batch)[:, None] == 9, torch.nan, out)
+
+    with pytest.raises(InputError, match=r"NaN or infinite outputs for 1 graphs, .* graph 3"):
+        explain_many(Sour(), data, "gradcam")
+
+
+@pytest.mark.parametrize("form", ["name", "algorithm"])
+def test_pygs_fidelity_works_on_each_explanation(
+    form: str, model_of: ModelOf, data: list[Data]
+) -> None:
+    model = model_of("gcn").eval()
+    method = "vgib" if form == "name" else VGIBExplainer(steps=2)
+    found = explain_many(model, data, method, **({"steps": 2} if form == "name" else {}))
+    judge = PygExplainer(
+        model,
+        algorithm=VGIBExplainer(),
+        explanation_type="model",
+        node_mask_type="object",
+        edge_mask_type="object",
+        model_config={
+            "mode": "multiclass_classification",
+            "task_level": "graph",
+            "return_type": "raw",
+        },
+    )
+    for one in found:
+        assert all(value in (0.0, 1.0) for value in fidelity(judge, one))
 
 
 def test_explanations_become_pictures(model_of: ModelOf, data: list[Data]) -> None:

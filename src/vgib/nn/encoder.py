@@ -80,7 +80,7 @@ class Wrapped(nn.Module):
         if not isinstance(width, int):
             raise InputError(
                 f"{type(module).__name__} does not say how wide its output is; give it an "
-                "attribute out_channels, or pass hidden="
+                "attribute out_channels"
             )
         self.module = module
         self.out_channels = width

@@ -110,16 +110,19 @@ def area_under_roc(scores: Array, is_positive: Array) -> float:
 def mean_absolute_error(predicted: Array, y: Array) -> Estimate:
     """The mean distance between value and prediction."""
     distance = np.abs(np.asarray(predicted) - np.asarray(y))
-    return mean(distance if distance.ndim == 1 else distance.mean(1))
+    if distance.ndim == 2:  # of several values those that are known
+        distance = np.nanmean(distance, 1) if np.isnan(distance).any() else distance.mean(1)
+    return mean(distance)
 
 
 def r_squared(predicted: Array, y: Array) -> Estimate:
     """One less the squared error's share of the variance; 0 is the trivial predictor."""
     predicted, y = np.asarray(predicted, np.float64), np.asarray(y, np.float64)
+    middle, total = (np.nanmean, np.nansum) if np.isnan(y).any() else (np.mean, np.sum)
 
     def score(index: Array) -> float:
-        spread = np.square(y[index] - y[index].mean(0)).sum()
-        error = np.square(y[index] - predicted[index]).sum()
+        spread = total(np.square(y[index] - middle(y[index], 0)))
+        error = total(np.square(y[index] - predicted[index]))
         return float(1 - error / spread) if spread > 0 else float("nan")
 
     return bootstrap(score, len(y))

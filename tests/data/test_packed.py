@@ -138,7 +138,7 @@ def test_integer_features_are_codes() -> None:
 
 @pytest.mark.parametrize("labels", [[1.5, -2.0], [[1.0, 2.0], [3.0, 4.0]], [1, 0]])
 def test_labels_of_one_or_several_values_are_stacked(labels: list[Any]) -> None:
-    items = [Data(x=torch.ones(2, 1), y=torch.tensor(label)) for label in labels]
+    items = [Data(x=torch.ones(3, 1), y=torch.tensor(label)) for label in labels]
     graphs = PackedGraphs.from_data(items)
     assert graphs.y.tolist() == labels
     again = PackedGraphs.from_data(graphs.to_data_list())

@@ -43,7 +43,8 @@ def test_given_labels_go_before_those_that_the_graphs_carry() -> None:
 
 
 def test_the_type_of_the_labels_says_the_task() -> None:
-    assert task_of(with_labels(GRAPHS, [0.0, 1.0, 0.0, 1.0])) == ("regression", None)
+    assert task_of(with_labels(GRAPHS, [0.0, 1.0, 0.0, 0.5])) == ("regression", None)
+    assert task_of(with_labels(GRAPHS, [0.0, 1.0, 0.0, 1.0])) == ("classification", [0, 1])
     assert task_of(with_labels(GRAPHS, [3, -1, 3, 7])) == ("classification", [-1, 3, 7])
 
 
@@ -87,7 +88,7 @@ def test_the_number_of_values_must_be_that_of_the_model() -> None:
         ([1.0, None, 1.0, 2.0], "got None"),
         (np.zeros(4, dtype=complex), "must be numbers"),
         ([1.0, np.nan, np.inf, 2.0], "2 of 4 labels are NaN or infinite, the first of graph 1"),
-        ([[1.0, 2.0]] * 3 + [[1.0, np.nan]], "1 of 4 labels.*graph 3"),
+        ([[1.0, 2.0]] * 3 + [[1.0, np.inf]], "1 of 4 labels.*graph 3"),
     ],
 )
 def test_labels_that_cannot_be_used_are_answered(y: Any, message: str) -> None:

@@ -61,8 +61,9 @@ def evaluate(
     from vgib.config import assignments
     from vgib.data.loading import load_graphs
     from vgib.experiments.engine.folds import summarize
+    from vgib.model.graphs import as_packed
     from vgib.model.kfold import cross_validate
-    from vgib.model.recognizer import SubgraphRecognizer, as_packed
+    from vgib.model.recognizer import SubgraphRecognizer
 
     if model is not None:
         judged = SubgraphRecognizer.load(model)

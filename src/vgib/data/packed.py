@@ -195,6 +195,11 @@ class PackedGraphs:
             return None if any(v is None for v in values) else torch.cat(values)  # type: ignore[arg-type]
 
         labels = [item.y for item in items]
+        if not as_is and _are_of_nodes(items):
+            raise InputError(
+                "y has one label for each node; expected labels of graphs. Several values of a "
+                "graph are a row, y of shape [1, values]"
+            )
         has_y = not as_is and all(label is not None for label in labels)
         names = [getattr(item, "id", None) for item in items]
         return cls.from_edges(
@@ -458,6 +463,10 @@ class PackedGraphs:
             shifted = self._flips.take(edges) + np.repeat(edge_ptr[:-1], counts)
             return torch.from_numpy(shifted).to(device)
 
+        def attr() -> Tensor:
+            assert self.edge_attr is not None
+            return self.edge_attr[torch.from_numpy(edges)].to(device)
+
         csr = Csr(
             indptr=torch.from_numpy(_offsets(flat.degree.take(nodes))).to(device),
             col=torch.from_numpy(col).to(device),
@@ -467,7 +476,7 @@ class PackedGraphs:
         )
         return Batch(
             x=torch.from_numpy(flat.x.take(nodes, axis=0)).to(device),
-            adj=Adjacency(csr),
+            adj=Adjacency(csr, attr=attr if self.edge_attr is not None else None),
             graphs=Segments(
                 torch.from_numpy(node_ptr).to(device), torch.from_numpy(graph_of_node).to(device)
             ),
@@ -647,6 +656,14 @@ def _check_data(number: int, item: "Data") -> None:
             and not values.isfinite().all()
         ):
             raise InputError(f"graph {number} has NaN or infinite values in its {name}")
+
+
+def _are_of_nodes(items: list["Data"]) -> bool:
+    """Whether all labels are as many as the nodes, and no row: PyG's form of node labels."""
+    return all(
+        isinstance(item.y, Tensor) and item.y.dim() == 1 and len(item.y) == item.num_nodes
+        for item in items
+    ) and any(item.num_nodes != 1 for item in items)
 
 
 def _further(items: list["Data"]) -> dict[str, dict[str, Tensor]]:

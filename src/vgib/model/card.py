@@ -55,6 +55,11 @@ class Card(BaseModel):
     features_version: int | None = None
     cardinalities: list[int] | None
     in_channels: int
+    edge_features: str | None = Field(
+        default=None,
+        description="What the encoder reads of edges: bond, codes or floats; null: nothing.",
+    )
+    edge_channels: int = 0
     data: dict[str, Any] = Field(default_factory=dict, description="Hash, size and split.")
     metrics: dict[str, Any] = Field(default_factory=dict, description="Quality, with controls.")
     headline: str = Field(default="", description="The name of the metric to look at first.")
@@ -200,6 +205,7 @@ def load_model(
         outputs=card.outputs,
         architecture=Architecture.of(**card.architecture),
         bottleneck_options={} if isinstance(bottleneck, Bottleneck) else card.bottleneck_options,
+        edge_channels=card.edge_channels,
     )
     weights = folder / WEIGHTS_FILE
     try:

@@ -60,7 +60,7 @@ def of_values(values: Tensor, graphs: PackedGraphs) -> dict[str, Estimate]:
     return {
         "mean_absolute_error": metrics.mean_absolute_error(values.numpy(), y),
         "control_median_absolute_error": metrics.mean_absolute_error(
-            np.broadcast_to(np.median(y, 0), y.shape), y
+            np.broadcast_to(np.nanmedian(y, 0), y.shape), y
         ),
         "r_squared": metrics.r_squared(values.numpy(), y),
     }

@@ -1,14 +1,21 @@
 """What the labels of graphs say: the task, the classes, and whether they can be used."""
 
+import logging
+from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import torch
+from torch import Tensor
 
 from vgib.data.packed import PackedGraphs
 from vgib.errors import InputError
 from vgib.nn.bottleneck import Task
+
+log = logging.getLogger(__name__)
+
+ClassWeight = Literal["balanced"] | Sequence[float] | None
 
 
 def with_labels(graphs: PackedGraphs, y: Any = None) -> PackedGraphs:
@@ -32,7 +39,13 @@ def with_labels(graphs: PackedGraphs, y: Any = None) -> PackedGraphs:
         graphs = replace(graphs, y=graphs.y.squeeze(1))
     assert graphs.y is not None
     if graphs.y.is_floating_point():
-        is_bad = (~graphs.y.isfinite()).reshape(len(graphs), -1).any(1)
+        # Of several values some may be missing, as long as each graph has one.
+        gaps = graphs.y.isnan() if graphs.y.dim() == 2 else torch.zeros_like(graphs.y).bool()
+        is_bad = (~graphs.y.isfinite() & ~gaps).reshape(len(graphs), -1).any(1)
+        if gaps.dim() == 2:
+            is_bad |= gaps.all(1)
+            if gaps.all(0).any():
+                raise InputError(f"no graph has a label number {int(gaps.all(0).nonzero()[0])}")
         if is_bad.any():
             raise InputError(
                 f"{int(is_bad.sum())} of {len(graphs)} labels are NaN or infinite, the first of "
@@ -45,6 +58,9 @@ def task_of(graphs: PackedGraphs, wanted: Task | None = None) -> tuple[Task, lis
     """The task (by default by the type of the labels), and for classification the classes."""
     assert graphs.y is not None
     is_value = graphs.y.is_floating_point()
+    if wanted is None and is_value and graphs.y.dim() == 1 and is_zero_or_one(graphs.y):
+        log.warning("all labels are 0.0 or 1.0 and taken for classes; say task='regression' if not")
+        is_value = False
     task: Task = wanted or ("regression" if is_value else "classification")
     if task == "regression":
         return task, None
@@ -56,6 +72,29 @@ def task_of(graphs: PackedGraphs, wanted: Task | None = None) -> tuple[Task, lis
     if len(classes) < 2:
         raise InputError(f"classification needs at least two classes; all are {classes[0]}")
     return task, classes
+
+
+def is_zero_or_one(y: Tensor) -> bool:
+    """Whether nothing but 0 and 1 occurs, and both do."""
+    return bool(((y == 0) | (y == 1)).all() and (y == 0).any() and (y == 1).any())
+
+
+def class_weights(y: Tensor, classes: int, wanted: ClassWeight) -> Tensor | None:
+    r"""What a graph of each class counts in training, ``[classes]``.
+
+    ``"balanced"``: :math:`n / (C n_c)`, so that all classes count the same, as in scikit-learn. A
+    list names the weight of each class.
+    """
+    if wanted is None:
+        return None
+    if isinstance(wanted, str):
+        if wanted != "balanced":
+            raise InputError(f"class_weight must be 'balanced' or numbers; got {wanted!r}")
+        return len(y) / (classes * torch.bincount(y, minlength=classes).clamp(min=1))
+    weights = torch.tensor(list(wanted), dtype=torch.get_default_dtype())
+    if len(weights) != classes or not (weights >= 0).all() or not weights.sum() > 0:
+        raise InputError(f"class_weight needs {classes} numbers from 0; got {list(wanted)}")
+    return weights
 
 
 def labels_each(graphs: PackedGraphs) -> int:

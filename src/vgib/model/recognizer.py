@@ -7,6 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple, get_args
 
+import numpy as np
 import numpy.typing as npt
 import torch
 from torch import Tensor, nn
@@ -14,18 +15,27 @@ from torch import Tensor, nn
 from vgib.chem.mol import Mol
 from vgib.chem.vocabulary import vocabulary
 from vgib.config import Architecture, Training, checked_options, preset
-from vgib.data.molecules import Molecules, atom_features, from_smiles
+from vgib.data.molecules import atom_features
 from vgib.data.packed import PackedGraphs
 from vgib.data.splits import random_split
 from vgib.errors import InputError, NotFittedError, unknown_name
+from vgib.metrics import r_squared
 from vgib.model.answer import Answer
 from vgib.model.card import Card, load_model, part_name, save_model, versions
 from vgib.model.evaluate import quality
-from vgib.model.labels import as_targets, labels_each, task_of, with_labels
+from vgib.model.graphs import as_packed, as_read_by, edge_features
+from vgib.model.labels import (
+    ClassWeight,
+    as_targets,
+    class_weights,
+    labels_each,
+    task_of,
+    with_labels,
+)
 from vgib.model.results import Recognitions, Subgraph
 from vgib.model.shipped import find
-from vgib.nn.bottleneck import PLACES, Bottleneck, Task, bottlenecks
-from vgib.nn.layers import LAYERS
+from vgib.nn.bottleneck import PLACES, Bottleneck, NoBottleneck, Task, bottlenecks
+from vgib.nn.encoder import NAMES
 from vgib.nn.net import SubgraphNet, build
 from vgib.registry import option_names, parameters_of
 from vgib.select.policy import Selection
@@ -43,6 +53,12 @@ QUESTIONS = ("suffices", "counts")
 
 BATCH_SIZE = 512
 """Graphs that go through the network at once: few enough that their states stay in the cache."""
+
+LOOKED_AT = 256
+"""Training graphs whose scores are looked at after training."""
+
+TOO_MUCH = 0.9
+"""A larger share of nodes that are kept is no subgraph to speak of."""
 
 Array = npt.NDArray[Any]
 
@@ -63,8 +79,10 @@ class SubgraphRecognizer:
     SubgraphRecognizer('gin', 'vgib', preset='recommended', epochs=20, seed=1)
 
     Args:
-        encoder: ``"gcn"``, ``"gat"``, ``"sage"``, ``"gin"``, or any module that is called with
-            ``(x, edge_index)`` and has an attribute ``out_channels``. A copy of it is trained.
+        encoder: ``"gcn"``, ``"gat"``, ``"sage"``, ``"gin"``; ``"gine"`` or ``"gat-edge"``, which
+            read bonds or the graphs' ``edge_attr``; or any module that is called with
+            ``(x, edge_index)``, and ``edge_attr`` where it names it, and has an attribute
+            ``out_channels``. A copy of it is trained.
         bottleneck: ``"vgib"``, ``"vgib-paper"``, ``"vgib-reference"``, ``"gib"``, ``"gsat"``,
             ``"gmt-sam"``, ``"attention"``, ``"none"``, or a
             :class:`~vgib.nn.bottleneck.Bottleneck`, class or instance (of which a copy is trained);
@@ -74,6 +92,7 @@ class SubgraphRecognizer:
             is not given.
         features: Atom vocabulary for lists of SMILES, ``"rich"`` or ``"element"``.
         device: Where to compute.
+        class_weight: What classes count in training: ``"balanced"``, or a number for each.
         **options: Any field of :class:`~vgib.config.Architecture` or
             :class:`~vgib.config.Training`, or any option of the bottleneck, by name.
 
@@ -102,6 +121,7 @@ class SubgraphRecognizer:
         preset: str = "recommended",
         features: str = "rich",
         device: torch.device | str = "cpu",
+        class_weight: ClassWeight = None,
         **options: Any,
     ) -> None:
         self.encoder = encoder
@@ -110,6 +130,7 @@ class SubgraphRecognizer:
         self.preset = preset
         self.features = features
         self.device = device
+        self.class_weight = class_weight
         self.options = options
         self._check()
 
@@ -127,8 +148,43 @@ class SubgraphRecognizer:
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """The constructor's arguments, as scikit-learn's tools ask for them."""
-        names = ("encoder", "bottleneck", "task", "preset", "features", "device")
+        names = ("encoder", "bottleneck", "task", "preset", "features", "device", "class_weight")
         return {name: getattr(self, name) for name in names} | self.options
+
+    def set_params(self, **params: Any) -> "SubgraphRecognizer":
+        """Changes settings in place, as scikit-learn's tools do it; all of them are checked."""
+        vars(self).update(vars(SubgraphRecognizer(**(self.get_params() | params))))
+        return self
+
+    @property
+    def classes_(self) -> Array:
+        """The class labels, in the order of :meth:`predict_proba`."""
+        if not hasattr(self, "card_") or self.card_.classes is None:
+            raise AttributeError("only a trained classifier has classes_")
+        return np.asarray(self.card_.classes)
+
+    def score(self, graphs: Any, y: Any = None) -> float:
+        """Accuracy on labeled graphs, or R squared for values."""
+        packed = with_labels(self._checked(graphs), y)
+        assert packed.y is not None
+        said, wanted = self.predict(packed), packed.y.numpy()
+        if self.card_.task == "classification":
+            return float((said == wanted).mean())
+        return r_squared(said.reshape(wanted.shape), wanted).value
+
+    def __sklearn_tags__(self) -> Any:
+        """What scikit-learn's tools may expect: a classifier or a regressor of graphs."""
+        from sklearn.utils import ClassifierTags, InputTags, RegressorTags, Tags, TargetTags
+
+        kind = self.task or "classification"
+        is_classifier = kind == "classification"
+        return Tags(
+            estimator_type="classifier" if is_classifier else "regressor",
+            target_tags=TargetTags(required=False, multi_output=not is_classifier),
+            input_tags=InputTags(two_d_array=False),
+            classifier_tags=ClassifierTags() if is_classifier else None,
+            regressor_tags=None if is_classifier else RegressorTags(),
+        )
 
     def _bottleneck_options(self) -> list[str]:
         kind = self._bottleneck_class()
@@ -144,8 +200,8 @@ class SubgraphRecognizer:
     def _check(self) -> None:
         """Refuses at once what training would stumble over later."""
         vocabulary(self.features)
-        if isinstance(self.encoder, str) and self.encoder not in LAYERS:
-            raise unknown_name("encoder", self.encoder, LAYERS)
+        if isinstance(self.encoder, str) and self.encoder not in NAMES:
+            raise unknown_name("encoder", self.encoder, NAMES)
         if self.task is not None and self.task not in get_args(Task):
             raise unknown_name("task", self.task, get_args(Task))
         known = [*Architecture.model_fields, *Training.model_fields, *self._bottleneck_options()]
@@ -193,7 +249,9 @@ class SubgraphRecognizer:
 
         Args:
             graphs: :class:`PackedGraphs`, a list or dataset of PyG ``Data``, or a list of SMILES.
-            y: Labels, when the graphs do not carry them: integers are classes, floats are values.
+            y: Labels, when the graphs do not carry them: integers are classes, and floats too where
+                nothing but 0 and 1 occurs; other floats are values, several for each graph as rows,
+                NaN where one is missing.
             val: Graphs for model selection, of the same kinds (a pair ``(graphs, y)`` when they do
                 not carry their labels). By default a tenth of the graphs, drawn with the seed.
             checkpoint: A file to go on from, and to write while training.
@@ -223,6 +281,7 @@ class SubgraphRecognizer:
             features_version=vocabulary(kind).version if kind else None,
             cardinalities=list(packed.cardinalities) if packed.cardinalities else None,
             in_channels=packed.x.shape[1],
+            **edge_features(self.encoder, packed),
             data={"sha256": packed.fingerprint(), "graphs": len(packed), "split": split},
             versions=versions(),
         )
@@ -245,12 +304,20 @@ class SubgraphRecognizer:
                 outputs=outputs,
                 architecture=architecture,
                 bottleneck_options=bottleneck_options,
+                edge_channels=card.edge_channels,
             )
         if task == "regression" and architecture.standardize:
             trained_on = (packed.y if index is None else packed.y[index]).reshape(-1, outputs)
-            spread, center = torch.std_mean(trained_on, dim=0, correction=0)
+            net.has_gaps = bool(trained_on.isnan().any())
+            if net.has_gaps:
+                center = trained_on.nanmean(0)
+                spread = (trained_on - center).square().nanmean(0).sqrt()
+            else:
+                spread, center = torch.std_mean(trained_on, dim=0, correction=0)
             net.target_mean.copy_(center)
             net.target_std.copy_(torch.where(spread > 0, spread, 1.0))
+        if task == "classification":
+            net.class_weight = class_weights(packed.y, outputs, self.class_weight)
         self.history_ = loop(
             net,
             packed,
@@ -263,7 +330,20 @@ class SubgraphRecognizer:
             device=self.device,
         )
         self.network_, self.card_, self.further_ = net, card, ()
+        self._say_what_is_kept(packed)
         return self
+
+    def _say_what_is_kept(self, packed: PackedGraphs) -> None:
+        """Warns when the bottleneck has found nothing to leave out."""
+        if isinstance(self.network_.bottleneck, NoBottleneck):
+            return
+        scores = self.answer(packed[:LOOKED_AT]).node_scores
+        if len(scores) and (share := (scores >= 0.5).mean()) > TOO_MUCH:
+            log.warning(
+                "%.0f %% of the nodes score one half and more, so that subgraphs are nearly whole "
+                "graphs; raise beta=, train longer, or ask for a share with keep_ratio=",
+                100 * share,
+            )
 
     def _training_part(
         self, packed: PackedGraphs, val: Any, training: Training
@@ -501,78 +581,3 @@ class SubgraphRecognizer:
 
 def _own_bottleneck(name: str) -> str:
     return preset(name).method
-
-
-def as_packed(graphs: Any, features: str | None) -> PackedGraphs:
-    """Graphs of any accepted kind as :class:`PackedGraphs`; ``features`` is for SMILES."""
-    if isinstance(graphs, PackedGraphs | Molecules):
-        return graphs if isinstance(graphs, PackedGraphs) else graphs.graphs
-    if isinstance(graphs, str) or not isinstance(graphs, Iterable):
-        raise _not_a_list(graphs)
-    items = list(graphs)
-    if items and all(isinstance(item, str) for item in items):
-        return _from_all_smiles(items, features)
-    return _from_pyg(graphs, items)
-
-
-def _not_a_list(graphs: Any) -> InputError:
-    return InputError(
-        f"expected a list of SMILES or of PyG Data, got one {type(graphs).__name__} "
-        f"{graphs!r}; put it in a list"
-    )
-
-
-def _from_pyg(graphs: Any, items: list[Any]) -> PackedGraphs:
-    # Imported here: whoever has no PyG graphs need not wait for PyG.
-    from torch_geometric.data import Batch, Data
-
-    if isinstance(graphs, Batch):
-        items = [graphs]
-    elif isinstance(graphs, Data):
-        raise _not_a_list(graphs)
-    for number, item in enumerate(items):
-        if not isinstance(item, Data):
-            raise InputError(
-                f"graph {number} is {item!r}; expected PyG Data throughout, or SMILES throughout"
-            )
-    # A DataLoader gives batches; a batch is its graphs.
-    parts = [item.to_data_list() if isinstance(item, Batch) else [item] for item in items]
-    return PackedGraphs.from_data([graph for part in parts for graph in part])
-
-
-def _from_all_smiles(smiles: list[str], features: str | None) -> PackedGraphs:
-    if features is None:
-        raise InputError("this model was trained on graphs that are not molecules")
-    found = from_smiles(smiles, features=features)
-    if found.rejected:
-        first = found.rejected[0]
-        raise InputError(
-            f"{len(found.rejected)} of {len(smiles)} SMILES cannot be used; number "
-            f"{first.line}, {first.text!r}: {first.reason}"
-        )
-    return found.graphs
-
-
-def as_read_by(card: Card, graphs: PackedGraphs) -> PackedGraphs:
-    """The graphs in the words of a model, or an error when it cannot read them.
-
-    A list of PyG ``Data`` holds codes but does not say how many there are; the model does.
-    """
-    is_coded = graphs.cardinalities is not None
-    if graphs.x.shape[1] != card.in_channels or is_coded != (card.cardinalities is not None):
-        raise InputError(
-            f"the graphs have {graphs.x.shape[1]} node features "
-            f"({'codes' if is_coded else 'floats'}); this model was trained on {card.in_channels} "
-            f"({'codes' if card.cardinalities else 'floats'})"
-        )
-    if card.cardinalities is None:
-        return graphs
-    read = replace(graphs, cardinalities=tuple(card.cardinalities))
-    if card.features is None and atom_features(graphs):
-        raise InputError("the graphs are molecules; this model was trained on other graphs")
-    if card.features is not None and atom_features(read) is None:
-        raise InputError(
-            "this model was trained on molecules; give SMILES, or graphs made from them, which "
-            "carry their bonds and their SMILES"
-        )
-    return read

@@ -27,6 +27,7 @@ class Site:
         outputs: Number of classes or values that are predicted.
         task: Whether these are classes or values.
         layer: The kind of the network's layers by name, for an encoder of the bottleneck's own.
+        edge_channels: Channels of the edge features that these layers read.
     """
 
     channels: int
@@ -35,6 +36,7 @@ class Site:
     outputs: int
     task: Task
     layer: str = "gin"
+    edge_channels: int = 0
 
 
 @dataclass(eq=False)

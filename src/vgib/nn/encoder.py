@@ -1,13 +1,18 @@
 """The GNN that gives each node its representation: H = GNN(A, X) (Sec. 4.1)."""
 
+from inspect import signature
+from itertools import pairwise
+
 import torch
 from torch import Tensor, nn
 
 from vgib.errors import InputError, unknown_name
-from vgib.nn.layers import LAYERS, BatchNorm
+from vgib.nn.layers import EDGE_LAYERS, LAYERS, BatchNorm, as_channels
 from vgib.nn.sparse import Adjacency
 
 EdgeIndex = Tensor | Adjacency
+NAMES = (*LAYERS, *EDGE_LAYERS)
+"""The encoders that have a name."""
 
 
 class Encoder(nn.Module):
@@ -18,7 +23,8 @@ class Encoder(nn.Module):
     place, with the same parameters, so that PyG's explainers and masks work on them.
 
     Args:
-        layer: ``"gcn"``, ``"gat"``, ``"sage"`` or ``"gin"``.
+        layer: ``"gcn"``, ``"gat"``, ``"sage"`` or ``"gin"``; or ``"gine"`` or ``"gat-edge"``, which
+            read edge features.
         in_channels: Channels of the node features.
         hidden: Channels of every layer's output.
         depth: Number of layers.
@@ -26,6 +32,7 @@ class Encoder(nn.Module):
             the authors' program leaves it out).
         normalize: Whether the last representations are normalized over the nodes of the batch, so
             that readout, gate and noise are handed channels of one scale. A GIN's always are.
+        edge_channels: Channels of the edge features, for the layers that read them.
     """
 
     def __init__(
@@ -37,28 +44,46 @@ class Encoder(nn.Module):
         depth: int = 2,
         last_relu: bool = True,
         normalize: bool = False,
+        edge_channels: int = 0,
     ) -> None:
         super().__init__()
-        if layer not in LAYERS:
-            raise unknown_name("encoder", layer, LAYERS)
+        if layer not in NAMES:
+            raise unknown_name("encoder", layer, NAMES)
         if depth < 1 or hidden < 1:
             raise InputError(f"depth and hidden must be at least 1; got {depth} and {hidden}")
         widths = [in_channels, *[hidden] * depth]
-        self.layers = nn.ModuleList(LAYERS[layer](widths[i], widths[i + 1]) for i in range(depth))
+        self.reads_edges = layer in EDGE_LAYERS
+        self.layers = nn.ModuleList(
+            EDGE_LAYERS[layer](*pair, edge_channels) if self.reads_edges else LAYERS[layer](*pair)
+            for pair in pairwise(widths)
+        )
         # GIN's own MLP ends in a ReLU and a batch norm.
-        self.relu_after = [layer != "gin" and (last_relu or i < depth - 1) for i in range(depth)]
-        self.norm = BatchNorm(hidden) if normalize and layer != "gin" else None
-        self.out_channels = hidden
+        is_gin = layer in ("gin", "gine")
+        self.relu_after = [not is_gin and (last_relu or i < depth - 1) for i in range(depth)]
+        self.norm = BatchNorm(hidden) if normalize and not is_gin else None
+        self.out_channels, self.edge_channels = hidden, edge_channels
 
-    def states(self, x: Tensor, edge_index: EdgeIndex) -> tuple[Tensor, ...]:
-        """The representations after each layer, ``[num_nodes, hidden]`` each."""
-        if not isinstance(edge_index, Adjacency) and type(self.layers[0]) in LAYERS.values():
-            from vgib.nn.pyg_layers import open_to_pyg
+    def states(
+        self, x: Tensor, edge_index: EdgeIndex, edge_attr: Tensor | None = None
+    ) -> tuple[Tensor, ...]:
+        """The representations after each layer, ``[num_nodes, hidden]`` each.
 
-            open_to_pyg(self)
+        An :class:`Adjacency` has its edge features with it; beside PyG's they are given.
+        """
+        more: tuple[Tensor, ...] = ()
+        if not isinstance(edge_index, Adjacency):
+            kinds: tuple[object, ...] = (*LAYERS.values(), *EDGE_LAYERS.values())
+            if type(self.layers[0]) in kinds:
+                from vgib.nn.pyg_layers import open_to_pyg
+
+                open_to_pyg(self)
+            if self.reads_edges:
+                if edge_attr is None:
+                    raise InputError("this encoder reads edge features; pass edge_attr")
+                more = (as_channels(edge_attr, self.edge_channels),)
         found = []
         for layer, relu in zip(self.layers, self.relu_after, strict=True):
-            x = layer(x, edge_index)
+            x = layer(x, edge_index, *more)
             if relu:
                 x = x.relu()
             found.append(x)
@@ -66,13 +91,16 @@ class Encoder(nn.Module):
             found[-1] = self.norm(x)
         return tuple(found)
 
-    def forward(self, x: Tensor, edge_index: EdgeIndex) -> Tensor:
+    def forward(self, x: Tensor, edge_index: EdgeIndex, edge_attr: Tensor | None = None) -> Tensor:
         """The representations after the last layer."""
-        return self.states(x, edge_index)[-1]
+        return self.states(x, edge_index, edge_attr)[-1]
 
 
 class Wrapped(nn.Module):
-    """Any module with PyG's signature ``(x, edge_index)`` in the place of an :class:`Encoder`."""
+    """Any module with PyG's signature ``(x, edge_index)`` in the place of an :class:`Encoder`.
+
+    Where its ``forward`` names ``edge_attr``, it is handed the edge features of the graphs.
+    """
 
     def __init__(self, module: nn.Module, out_channels: int | None = None) -> None:
         super().__init__()
@@ -84,24 +112,33 @@ class Wrapped(nn.Module):
             )
         self.module = module
         self.out_channels = width
+        self.reads_edges = getattr(module, "supports_edge_attr", True) and (
+            "edge_attr" in signature(module.forward).parameters
+        )
 
-    def states(self, x: Tensor, edge_index: EdgeIndex) -> tuple[Tensor, ...]:
+    def states(
+        self, x: Tensor, edge_index: EdgeIndex, edge_attr: Tensor | None = None
+    ) -> tuple[Tensor, ...]:
         """The module's output as the only state."""
-        plain = edge_index.edge_index if isinstance(edge_index, Adjacency) else edge_index
-        weight = edge_index.edge_weight if isinstance(edge_index, Adjacency) else None
-        if weight is not None:
-            # PyG's own models ignore weights that their layers do not take.
-            if not getattr(self.module, "supports_edge_weight", True):
-                raise InputError(
-                    f"{type(self.module).__name__} takes no edge weights, which this bottleneck "
-                    "puts on the messages; use 'gat', 'gcn', 'gin' or 'sage' by name"
-                )
-            return (self.module(x, plain, edge_weight=weight),)
-        return (self.module(x, plain),)
+        named: dict[str, Tensor] = {}
+        if isinstance(edge_index, Adjacency):
+            edge_attr, weight = edge_index.edge_attr, edge_index.edge_weight
+            edge_index = edge_index.edge_index
+            if weight is not None:
+                # PyG's own models ignore weights that their layers do not take.
+                if not getattr(self.module, "supports_edge_weight", True):
+                    raise InputError(
+                        f"{type(self.module).__name__} takes no edge weights, which this "
+                        "bottleneck puts on the messages; use 'gat', 'gcn', 'gin' or 'sage' by name"
+                    )
+                named["edge_weight"] = weight
+        if edge_attr is not None and self.reads_edges:
+            named["edge_attr"] = edge_attr
+        return (self.module(x, edge_index, **named),)
 
-    def forward(self, x: Tensor, edge_index: EdgeIndex) -> Tensor:
+    def forward(self, x: Tensor, edge_index: EdgeIndex, edge_attr: Tensor | None = None) -> Tensor:
         """The module's output."""
-        return self.states(x, edge_index)[-1]
+        return self.states(x, edge_index, edge_attr)[-1]
 
 
 class Embedding(nn.Module):

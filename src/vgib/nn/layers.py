@@ -11,6 +11,7 @@ from collections.abc import Callable
 import torch
 from torch import Tensor, nn
 
+from vgib.errors import InputError
 from vgib.nn.sparse import Adjacency, Segments
 
 SLOPE = 0.2
@@ -77,6 +78,67 @@ def gat(
     both = adj.gather(torch.cat([h, torch.ones_like(loop)], dim=1), edge)
     out: Tensor = (both[:, :-1] + loop * h) / (both[:, -1:] + loop)
     return out + bias
+
+
+def as_channels(attr: Tensor, channels: int) -> Tensor:
+    """Edge features as ``[num_edges, channels]``: codes one-hot, floats as they are.
+
+    A code beyond the training set's counts as the last one.
+    """
+    if attr.is_floating_point():
+        return attr.unsqueeze(1) if attr.dim() == 1 else attr
+    codes = attr.flatten().long().clamp(max=channels - 1)
+    return nn.functional.one_hot(codes, channels).to(torch.get_default_dtype())
+
+
+def gine(x: Tensor, adj: Adjacency, mlp: nn.Module, eps: Tensor, lin: nn.Linear) -> Tensor:
+    r"""Graph isomorphism layer that reads edge features, Hu et al., ICLR 2020.
+
+    .. math:: h_i' = \operatorname{MLP}\bigl((1 + \epsilon) h_i +
+              \textstyle\sum_{j \in N(i)} w_{ij} \operatorname{ReLU}(h_j + W e_{ij})\bigr)
+    """
+    sent = (x.index_select(0, adj.csr.col) + lin(_edge_attr(adj, lin))).relu()
+    heard = Segments(adj.csr.indptr).sum(sent, adj.edge_weight)
+    out: Tensor = mlp((1 + eps) * x + heard)
+    return out
+
+
+def edge_gat(
+    x: Tensor,
+    adj: Adjacency,
+    lin: nn.Module,
+    lin_edge: nn.Linear,
+    att_src: Tensor,
+    att_dst: Tensor,
+    att_edge: Tensor,
+    bias: Tensor,
+) -> Tensor:
+    r"""Graph attention whose logits read edge features, :math:`a^T [W h_i, W h_j, V e_{ij}]`.
+
+    A node's message to itself counts the mean of the features of its edges, as in PyG.
+    """
+    csr, weight = adj.csr, adj.edge_weight
+    rows = Segments(csr.indptr)
+    said = (lin_edge(_edge_attr(adj, lin_edge)) * att_edge[0]).sum(-1)
+    amount = adj.degree.to(said.dtype).squeeze(1)
+    around = rows.sum(said.unsqueeze(1), weight).squeeze(1) / torch.where(amount > 0, amount, 1.0)
+    h = lin(x)
+    sender, receiver = (h * att_src[0]).sum(-1), (h * att_dst[0]).sum(-1)
+    loop = _activate(sender + receiver + around)
+    edge = _activate(sender.index_select(0, csr.col) + receiver.index_select(0, csr.row) + said)
+    top = torch.maximum(rows.max(edge), loop.detach())
+    edge = (edge - top.index_select(0, csr.row)).exp()
+    edge = edge if weight is None else edge * weight
+    loop = (loop - top).exp().unsqueeze(1)
+    heard = rows.sum(torch.cat([h, torch.ones_like(loop)], 1).index_select(0, csr.col), edge)
+    out: Tensor = (heard[:, :-1] + loop * h) / (heard[:, -1:] + loop)
+    return out + bias
+
+
+def _edge_attr(adj: Adjacency, lin: nn.Linear) -> Tensor:
+    if adj.edge_attr is None:
+        raise InputError("this encoder reads edge features, but the graphs carry none")
+    return as_channels(adj.edge_attr, lin.in_features)
 
 
 def _activate(logits: Tensor) -> Tensor:
@@ -149,6 +211,40 @@ class GAT(nn.Module):
         return gat(x, adj, self.lin, self.att_src, self.att_dst, self.bias)
 
 
+class GINE(nn.Module):
+    """A layer that computes :func:`gine`, with the MLP of :class:`GIN`."""
+
+    def __init__(self, inputs: int, outputs: int, edge_channels: int) -> None:
+        super().__init__()
+        plain = GIN(inputs, outputs)
+        self.eps, self.nn = plain.eps, plain.nn
+        self.lin = nn.Linear(edge_channels, inputs)
+
+    def forward(self, x: Tensor, adj: Adjacency) -> Tensor:
+        """``[num_nodes, inputs] -> [num_nodes, outputs]``."""
+        return gine(x, adj, self.nn, self.eps, self.lin)
+
+
+class EdgeGAT(nn.Module):
+    """A layer that computes :func:`edge_gat`."""
+
+    def __init__(self, inputs: int, outputs: int, edge_channels: int) -> None:
+        super().__init__()
+        plain = GAT(inputs, outputs)
+        self.lin, self.bias = plain.lin, plain.bias
+        self.att_src, self.att_dst = plain.att_src, plain.att_dst
+        self.lin_edge = nn.Linear(edge_channels, outputs, bias=False)
+        self.att_edge = nn.Parameter(torch.empty(1, 1, outputs))
+        for weight in (self.lin_edge.weight, self.att_edge.detach()[0]):
+            nn.init.xavier_uniform_(weight)
+
+    def forward(self, x: Tensor, adj: Adjacency) -> Tensor:
+        """``[num_nodes, inputs] -> [num_nodes, outputs]``."""
+        return edge_gat(
+            x, adj, self.lin, self.lin_edge, self.att_src, self.att_dst, self.att_edge, self.bias
+        )
+
+
 class BatchNorm(nn.BatchNorm1d):
     """Batch norm that takes a batch of one node as it comes, with the running statistics."""
 
@@ -167,3 +263,6 @@ LAYERS: dict[str, Callable[[int, int], nn.Module]] = {
     "gin": GIN,
     "sage": SAGE,
 }
+
+EDGE_LAYERS: dict[str, Callable[[int, int, int], nn.Module]] = {"gat-edge": EdgeGAT, "gine": GINE}
+"""Layers that read edge features, by the channels of inputs, outputs and edges."""

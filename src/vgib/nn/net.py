@@ -80,21 +80,32 @@ class SubgraphNet(nn.Module):
         self.target_std: Tensor
         self.register_buffer("target_mean", torch.zeros(outputs))
         self.register_buffer("target_std", torch.ones(outputs))
+        # Only of use in training, so no saved model holds it.
+        self.class_weight: Tensor | None
+        self.register_buffer("class_weight", None, persistent=False)
+        self.has_gaps = False
 
-    def encode(self, x: Tensor, edge_index: Tensor | Adjacency, graphs: Segments) -> Encoded:
+    def encode(
+        self,
+        x: Tensor,
+        edge_index: Tensor | Adjacency,
+        graphs: Segments,
+        edge_attr: Tensor | None = None,
+    ) -> Encoded:
         """Features of a batch, and all layers' states as soon as somebody asks for them.
 
-        A plain ``edge_index`` goes to the layers as it is, so that PyG's masks work on them.
+        A plain ``edge_index`` goes to the layers as it is, so that PyG's masks work on them, and
+        its edge features with it; an :class:`Adjacency` has them already.
         """
         channels = self.features(x)
         adj = (
             edge_index
             if isinstance(edge_index, Adjacency)
-            else Adjacency.from_edge_index(edge_index, x.shape[0])
+            else Adjacency.from_edge_index(edge_index, x.shape[0], attr=edge_attr)
         )
         return Encoded(
             channels,
-            partial(self.encoder.states, channels, edge_index),
+            partial(self.encoder.states, channels, edge_index, edge_attr),
             adj,
             graphs,
             self.readout,
@@ -156,17 +167,29 @@ class SubgraphNet(nn.Module):
         return self.losses(output, y).mean()
 
     def losses(self, output: Tensor, y: Tensor) -> Tensor:
-        """Cross-entropy, or the squared error in units of the target's spread, of each graph."""
+        """Cross-entropy, or the squared error in units of the target's spread, of each graph.
+
+        Classes count as ``class_weight`` says; where targets have gaps (``has_gaps``), NaN has no
+        error.
+        """
         if self.task == "classification":
-            return nn.functional.cross_entropy(output, y, reduction="none")
+            return nn.functional.cross_entropy(output, y, self.class_weight, reduction="none")
         wanted = (y.reshape(output.shape) - self.target_mean) / self.target_std
+        if self.has_gaps:  # a value that is missing has no error
+            is_known = ~wanted.isnan()
+            errors = (output - torch.where(is_known, wanted, output)).square()
+            return errors.sum(1) / is_known.sum(1).clamp(min=1)
         return (output - wanted).square().mean(1)
 
     def predict(
-        self, x: Tensor, adj: Tensor | Adjacency, graphs: Segments
+        self,
+        x: Tensor,
+        adj: Tensor | Adjacency,
+        graphs: Segments,
+        edge_attr: Tensor | None = None,
     ) -> tuple[Tensor, Tensor]:
         """The raw output (``[num_graphs, outputs]``) and the node scores (``[num_nodes]``)."""
-        encoded = self.encode(x, adj, graphs)
+        encoded = self.encode(x, adj, graphs, edge_attr)
         perturbed = self.perturb(encoded)
         return self.read(encoded, perturbed), perturbed.scores
 
@@ -201,12 +224,16 @@ class SubgraphNet(nn.Module):
         return output * self.target_std + self.target_mean if self.task == "regression" else output
 
     def forward(
-        self, x: Tensor, edge_index: Tensor | Adjacency, batch: Tensor | None = None
+        self,
+        x: Tensor,
+        edge_index: Tensor | Adjacency,
+        batch: Tensor | None = None,
+        edge_attr: Tensor | None = None,
     ) -> Tensor:
         """Logits or values, ``[num_graphs, outputs]``; one graph when ``batch`` is ``None``."""
         if batch is None:
             batch = torch.zeros(x.shape[0], dtype=torch.int64, device=x.device)
-        output, _ = self.predict(x, edge_index, Segments.from_batch(batch))
+        output, _ = self.predict(x, edge_index, Segments.from_batch(batch), edge_attr)
         return self.rescale(output)
 
 
@@ -220,11 +247,12 @@ def build(
     outputs: int,
     architecture: Architecture,
     bottleneck_options: dict[str, Any] | None = None,
+    edge_channels: int = 0,
 ) -> SubgraphNet:
     """The whole network from names and settings.
 
     Categorical features (``cardinalities``) are embedded in ``hidden`` channels; float features
-    enter the encoder as they are.
+    enter the encoder as they are. ``edge_channels`` is for encoders that read edge features.
     """
     hidden = architecture.hidden
     features: nn.Module = nn.Identity()
@@ -238,6 +266,7 @@ def build(
             depth=architecture.depth,
             last_relu=architecture.last_relu,
             normalize=architecture.normalize,
+            edge_channels=edge_channels,
         )
         if isinstance(encoder, str)
         else encoder
@@ -251,6 +280,7 @@ def build(
         outputs=outputs,
         task=task,
         **({"layer": encoder} if isinstance(encoder, str) else {}),
+        edge_channels=edge_channels,
     )
     return SubgraphNet(
         features,

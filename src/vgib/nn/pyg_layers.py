@@ -9,9 +9,22 @@ from typing import Any, TypeVar
 
 import torch
 from torch import Tensor, nn
-from torch_geometric.nn import GATConv, GCNConv, GINConv, MessagePassing, SAGEConv
+from torch_geometric.nn import GATConv, GCNConv, GINConv, GINEConv, MessagePassing, SAGEConv
 
-from vgib.nn.layers import GAT, GCN, GIN, SAGE, gat, gcn, gin, sage
+from vgib.nn.layers import (
+    GAT,
+    GCN,
+    GIN,
+    GINE,
+    SAGE,
+    EdgeGAT,
+    edge_gat,
+    gat,
+    gcn,
+    gin,
+    gine,
+    sage,
+)
 from vgib.nn.sparse import Adjacency
 
 EdgeIndex = Tensor | Adjacency
@@ -70,6 +83,36 @@ class PygGAT(GATConv):  # type: ignore[misc]
         return super().forward(x, edge_index, edge_attr)  # type: ignore[no-any-return]
 
 
+class PygGINE(GINEConv):  # type: ignore[misc]
+    """:class:`~vgib.nn.layers.GINE` as PyG's ``GINEConv``."""
+
+    propagate = MessagePassing.propagate  # see the note above
+
+    def forward(
+        self, x: Tensor, edge_index: EdgeIndex, edge_attr: Any = None, size: Any = None
+    ) -> Tensor:
+        """``[num_nodes, inputs] -> [num_nodes, outputs]``."""
+        if isinstance(edge_index, Adjacency):
+            return gine(x, edge_index, self.nn, self.eps, self.lin)
+        return super().forward(x, edge_index, edge_attr, size)  # type: ignore[no-any-return]
+
+
+class PygEdgeGAT(GATConv):  # type: ignore[misc]
+    """:class:`~vgib.nn.layers.EdgeGAT` as PyG's ``GATConv`` with ``edge_dim``."""
+
+    propagate = MessagePassing.propagate  # see the note above
+
+    def forward(self, x: Tensor, edge_index: EdgeIndex, edge_attr: Any = None) -> Tensor:
+        """``[num_nodes, inputs] -> [num_nodes, outputs]``."""
+        if isinstance(edge_index, Adjacency):
+            parts = (self.lin, self.lin_edge, self.att_src, self.att_dst, self.att_edge, self.bias)
+            return edge_gat(x, edge_index, *parts)
+        return super().forward(x, edge_index, edge_attr)  # type: ignore[no-any-return]
+
+
+Plain = GCN | SAGE | GIN | GAT | GINE | EdgeGAT
+
+
 def open_to_pyg(module: Module) -> Module:
     """Puts PyG's layers in the place of their plain twins, wherever in a network they stand.
 
@@ -78,12 +121,12 @@ def open_to_pyg(module: Module) -> Module:
     """
     for parent in list(module.modules()):
         for name, child in list(parent.named_children()):
-            if isinstance(child, GCN | SAGE | GIN | GAT):
+            if isinstance(child, Plain):
                 setattr(parent, name, _twin(child))
     return module
 
 
-def _twin(layer: GCN | SAGE | GIN | GAT) -> nn.Module:
+def _twin(layer: Plain) -> nn.Module:
     """PyG's layer with the parameters of a plain one."""
     # Whatever PyG allocates and initializes is thrown away: the meta device makes that free, and
     # leaves the random numbers of the caller alone.
@@ -94,10 +137,17 @@ def _twin(layer: GCN | SAGE | GIN | GAT) -> nn.Module:
     return twin.train(layer.training)
 
 
-def _unset(layer: GCN | SAGE | GIN | GAT) -> nn.Module:
+def _unset(layer: Plain) -> nn.Module:
     if isinstance(layer, GIN):
         return PygGIN(nn.Identity(), train_eps=True)
     if isinstance(layer, SAGE):
         return PygSAGE(layer.lin_l.in_features, layer.lin_l.out_features)
+    if isinstance(layer, GINE):
+        # PyG asks its network how wide it is.
+        first = nn.Linear(layer.lin.out_features, 1)
+        return PygGINE(nn.Sequential(first), train_eps=True, edge_dim=layer.lin.in_features)
+    if isinstance(layer, EdgeGAT):
+        sizes = layer.lin.in_features, layer.lin.out_features
+        return PygEdgeGAT(*sizes, edge_dim=layer.lin_edge.in_features)
     kind = PygGCN if isinstance(layer, GCN) else PygGAT
     return kind(layer.lin.in_features, layer.lin.out_features)

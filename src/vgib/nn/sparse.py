@@ -177,16 +177,22 @@ class Adjacency:
     It stands wherever PyG takes an ``edge_index``: our layers know it, and ``edge_index`` gives the
     plain tensor to every other one. ``weight`` is ``[num_edges]`` in CSR order. ``ends`` is
     ``[num_nodes]``: a weight that is the product of its two ends' factors is told by them, which
-    costs nothing for each edge.
+    costs nothing for each edge. ``attr`` gives the features of the edges, in the same order, to
+    whoever asks for them.
     """
 
     csr: Csr
     weight: Tensor | None = None
     ends: Tensor | None = None
+    attr: Callable[[], Tensor] | None = None
 
     @classmethod
     def from_edge_index(
-        cls, edge_index: Tensor, num_nodes: int, weight: Tensor | None = None
+        cls,
+        edge_index: Tensor,
+        num_nodes: int,
+        weight: Tensor | None = None,
+        attr: Tensor | None = None,
     ) -> "Adjacency":
         """The adjacency of PyG's ``[2, num_edges]``, sender and receiver in any order, no loops.
 
@@ -203,7 +209,12 @@ class Adjacency:
             num_cols=num_nodes,
             symmetric=bool(torch.equal((sender * num_nodes + receiver)[order].sort().values, key)),
         )
-        return cls(csr, None if weight is None else weight[order])
+        sorted_attr = None if attr is None else attr[order]
+        return cls(
+            csr,
+            None if weight is None else weight[order],
+            attr=None if sorted_attr is None else lambda: sorted_attr,
+        )
 
     @property
     def num_nodes(self) -> int:
@@ -246,13 +257,18 @@ class Adjacency:
         both = self.ends.index_select(0, self.csr.row) * self.ends.index_select(0, self.csr.col)
         return both if self.weight is None else both * self.weight
 
+    @cached_property
+    def edge_attr(self) -> Tensor | None:
+        """The features of the edges, codes ``[num_edges]`` or floats ``[num_edges, channels]``."""
+        return None if self.attr is None else self.attr()
+
     def with_weight(self, weight: Tensor) -> "Adjacency":
         """The same edges, weighted."""
-        return Adjacency(self.csr, weight)
+        return Adjacency(self.csr, weight, attr=self.attr)
 
     def with_ends(self, ends: Tensor) -> "Adjacency":
         r"""The same edges, each weighted by both of its ends: :math:`w_{ij} = a_i a_j`."""
-        return Adjacency(self.csr, self.weight, ends)
+        return Adjacency(self.csr, self.weight, ends, self.attr)
 
     def __matmul__(self, x: Tensor) -> Tensor:
         return self.gather(x, self.weight)

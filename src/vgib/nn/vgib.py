@@ -109,7 +109,9 @@ class PartPredictor(nn.Module):
         width = site.channels
         self.features = nn.Linear(site.in_channels, width)
         self.degree = nn.Embedding(LARGEST_DEGREE + 1, width)
-        self.encoder = Encoder(site.layer, width, hidden=width, depth=site.depth)
+        self.encoder = Encoder(
+            site.layer, width, hidden=width, depth=site.depth, edge_channels=site.edge_channels
+        )
         self.head = nn.Sequential(
             nn.Linear(width, width), nn.ReLU(), nn.Linear(width, site.outputs)
         )

@@ -39,7 +39,9 @@ class AuthorsGIN(Encoder):
         self.dropout = nn.Dropout(dropout)
         self.out_channels = hidden
 
-    def states(self, x: Tensor, edge_index: EdgeIndex) -> tuple[Tensor, ...]:
+    def states(
+        self, x: Tensor, edge_index: EdgeIndex, edge_attr: Tensor | None = None
+    ) -> tuple[Tensor, ...]:
         """The representations after each layer, ``[num_nodes, hidden]`` each."""
         adj = (
             edge_index

@@ -1,0 +1,119 @@
+"""Graphs of every accepted kind as the packed graphs that a model reads."""
+
+from collections.abc import Iterable
+from dataclasses import replace
+from typing import Any
+
+from vgib.chem.vocabulary import BOND
+from vgib.data.molecules import Molecules, atom_features, from_smiles
+from vgib.data.packed import PackedGraphs
+from vgib.errors import InputError
+from vgib.model.card import Card
+from vgib.nn.layers import EDGE_LAYERS
+
+
+def as_packed(graphs: Any, features: str | None) -> PackedGraphs:
+    """Graphs of any accepted kind as :class:`PackedGraphs`; ``features`` is for SMILES."""
+    if isinstance(graphs, PackedGraphs | Molecules):
+        return graphs if isinstance(graphs, PackedGraphs) else graphs.graphs
+    # A torch Subset can be walked through without being an Iterable.
+    if isinstance(graphs, str) or not (
+        isinstance(graphs, Iterable) or hasattr(graphs, "__getitem__")
+    ):
+        raise _not_a_list(graphs)
+    items = list(graphs)
+    if items and all(isinstance(item, str) for item in items):
+        return _from_all_smiles(items, features)
+    return _from_pyg(graphs, items)
+
+
+def _not_a_list(graphs: Any) -> InputError:
+    return InputError(
+        f"expected a list of SMILES or of PyG Data, got one {type(graphs).__name__} "
+        f"{graphs!r}; put it in a list"
+    )
+
+
+def _from_pyg(graphs: Any, items: list[Any]) -> PackedGraphs:
+    # Imported here: whoever has no PyG graphs need not wait for PyG.
+    from torch_geometric.data import Batch, Data
+
+    if isinstance(graphs, Batch):
+        items = [graphs]
+    elif isinstance(graphs, Data):
+        raise _not_a_list(graphs)
+    for number, item in enumerate(items):
+        if not isinstance(item, Data):
+            raise InputError(
+                f"graph {number} is {item!r}; expected PyG Data throughout, or SMILES throughout"
+            )
+    # A DataLoader gives batches; a batch is its graphs.
+    parts = [item.to_data_list() if isinstance(item, Batch) else [item] for item in items]
+    return PackedGraphs.from_data([graph for part in parts for graph in part])
+
+
+def _from_all_smiles(smiles: list[str], features: str | None) -> PackedGraphs:
+    if features is None:
+        raise InputError("this model was trained on graphs that are not molecules")
+    found = from_smiles(smiles, features=features)
+    if found.rejected:
+        first = found.rejected[0]
+        raise InputError(
+            f"{len(found.rejected)} of {len(smiles)} SMILES cannot be used; number "
+            f"{first.line}, {first.text!r}: {first.reason}"
+        )
+    return found.graphs
+
+
+def as_read_by(card: Card, graphs: PackedGraphs) -> PackedGraphs:
+    """The graphs in the words of a model, or an error when it cannot read them.
+
+    A list of PyG ``Data`` holds codes but does not say how many there are; the model does.
+    """
+    is_coded = graphs.cardinalities is not None
+    if graphs.x.shape[1] != card.in_channels or is_coded != (card.cardinalities is not None):
+        raise InputError(
+            f"the graphs have {graphs.x.shape[1]} node features "
+            f"({'codes' if is_coded else 'floats'}); this model was trained on {card.in_channels} "
+            f"({'codes' if card.cardinalities else 'floats'})"
+        )
+    if card.edge_channels:
+        found = edge_features(card.encoder, graphs)
+        kind, width = found["edge_features"], found["edge_channels"]
+        if kind != card.edge_features or (kind == "floats" and width != card.edge_channels):
+            raise InputError(
+                f"the edges of the graphs have {width} features ({kind}); this model was trained "
+                f"on {card.edge_channels} ({card.edge_features})"
+            )
+    if card.cardinalities is None:
+        return graphs
+    read = replace(graphs, cardinalities=tuple(card.cardinalities))
+    if card.features is None and atom_features(graphs):
+        raise InputError("the graphs are molecules; this model was trained on other graphs")
+    if card.features is not None and atom_features(read) is None:
+        raise InputError(
+            "this model was trained on molecules; give SMILES, or graphs made from them, which "
+            "carry their bonds and their SMILES"
+        )
+    return read
+
+
+def edge_features(encoder: Any, graphs: PackedGraphs) -> dict[str, Any]:
+    """What a card says of the edge features that an encoder reads; nothing for the others."""
+    if encoder not in EDGE_LAYERS if isinstance(encoder, str) else True:
+        return {"edge_features": None, "edge_channels": 0}
+    attr = graphs.edge_attr
+    if attr is None:
+        raise InputError(
+            f"encoder {encoder!r} reads edge features, but the graphs carry none; set "
+            "data.edge_attr, or use 'gin' or 'gat'"
+        )
+    if atom_features(graphs):
+        return {"edge_features": BOND.name, "edge_channels": len(BOND.values)}
+    if attr.is_floating_point():
+        return {"edge_features": "floats", "edge_channels": 1 if attr.dim() == 1 else attr.shape[1]}
+    if attr.dim() == 2 and attr.shape[1] > 1:
+        raise InputError(
+            f"edge_attr holds {attr.shape[1]} columns of codes; give one, or floats such as one-hot"
+        )
+    return {"edge_features": "codes", "edge_channels": int(attr.max()) + 1 if len(attr) else 1}

@@ -73,7 +73,11 @@ def test_growth_by_score_takes_the_best_open_neighbor_each_time(case, amount):
     graphs, scores = case
     mask = best(scores, graphs, amount)
     for low, high in graphs.bounds():
-        grown = {low + int(scores[low:high].argmax())}
+        parts = parts_of(graphs, range(low, high))
+        enough = [part for part in parts if len(part) >= min(amount, max(map(len, parts)))]
+        if max(map(len, parts)) < amount:  # of the largest parts that with the best node
+            enough = sorted(enough, key=lambda part: min((-scores[n], n) for n in part))[:1]
+        grown = {min(set().union(*enough), key=lambda node: (-scores[node], node))}
         while len(grown) < amount:
             border = {o for n in grown for o in graphs.neighbors(n)} - grown
             if not border:
@@ -181,3 +185,11 @@ def test_ranked_without_blocks_grows_from_the_best_nodes():
 def test_wrong_arguments_say_what_was_expected(call, message):
     with pytest.raises(InputError, match=message):
         call()
+
+
+def test_connected_nodes_are_as_many_as_asked_where_the_best_node_stands_alone():
+    graphs, scores = Packed([4], [(0, 1, 2), (0, 2, 3)]), np.array([0.9, 0.1, 0.2, 0.3])
+    assert np.flatnonzero(best(scores, graphs, 2)).tolist() == [2, 3]
+    assert np.flatnonzero(best(scores, graphs, 1)).tolist() == [0]
+    # More than any part has: the largest part.
+    assert np.flatnonzero(best(scores, graphs, 4)).tolist() == [1, 2, 3]

@@ -163,11 +163,26 @@ def _united(values: Array, wanted: list[int], n: int, tree: BlockTree) -> list[l
 
 
 def _grown(values: Array, wanted: list[int], n: int, links: "Links", low: int) -> list[list[int]]:
-    starts = (low + np.argsort(-values, kind="stable")[:n]).tolist()
+    """Grown from the ``n`` best nodes whose component has room; from the largest, where none has."""
+    order = (low + np.argsort(-values, kind="stable")).tolist()
     found = []
     for amount in wanted:
-        grown = [_grow(start, amount, links, lambda node: -values[node - low]) for start in starts]
-        local = [sorted(node - low for node in nodes) for nodes in grown]
+        grown: list[list[int]] = []
+        small: list[list[int]] = []
+        passed: set[int] = set()
+        for start in order:
+            if start in passed:
+                continue
+            nodes = _grow(start, amount, links, lambda node: -values[node - low])
+            if len(nodes) < amount:
+                small.append(nodes)
+                passed.update(nodes)
+            else:
+                grown.append(nodes)
+            if len(grown) == n:
+                break
+        parts = grown or sorted(small, key=len, reverse=True)[:n]
+        local = [sorted(node - low for node in nodes) for nodes in parts]
         found += sorted(local, key=lambda nodes: -values[nodes].mean())
     return found
 

@@ -163,7 +163,7 @@ def _united(values: Array, wanted: list[int], n: int, tree: BlockTree) -> list[l
 
 
 def _grown(values: Array, wanted: list[int], n: int, links: "Links", low: int) -> list[list[int]]:
-    """Grown from the ``n`` best nodes whose component has room; from the largest, where none has."""
+    """Grown from the ``n`` best nodes whose component has room, else from the largest component."""
     order = (low + np.argsort(-values, kind="stable")).tolist()
     found = []
     for amount in wanted:

@@ -40,9 +40,9 @@ def explain(
     method: Annotated[
         str,
         typer.Option(
-            help="The method that explains: vgib, vgib-paper, fidelity-gate, fidelity-each, gib, "
-            "gsat, gmt-sam, attention, gnnexplainer, pgexplainer, graphmask, ig, gradcam, "
-            "occlusion, subgraphx or random."
+            help="The method that explains: vgib, vgib-counts, vgib-paper, fidelity-gate, "
+            "fidelity-each, gib, gsat, gmt-sam, attention, gnnexplainer, pgexplainer, graphmask, "
+            "ig, gradcam, occlusion, subgraphx or random."
         ),
     ] = DEFAULT_EXPLAINER,
     keep_ratio: Annotated[

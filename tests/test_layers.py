@@ -16,7 +16,7 @@ MAP = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
 # A module imports from the rows above its own, and from its own package.
 LAYERS = [
     {"errors"},
-    {"registry", "config", "metrics", "select"},
+    {"registry", "config", "limits", "metrics", "select"},
     {"chem", "nn"},
     {"data"},
     {"train", "oracles", "page"},

@@ -3,6 +3,7 @@ import pytest
 from rdkit import Chem
 
 from vgib.chem.blocks import blocks_of, indivisible_blocks, ring_bonds
+from vgib.chem.groups import functional_groups
 from vgib.chem.mol import encode, parse
 from vgib.data.molecules import load_drugs
 
@@ -10,12 +11,19 @@ DRUGS = load_drugs()["smiles"].tolist()
 
 
 def slow_blocks(mol):
-    """Atoms joined by ring bonds or multiple bonds, by merging labels bond by bond."""
+    """Atoms joined by ring bonds, multiple bonds or whole groups, by merging labels one by one."""
     label = list(range(mol.GetNumAtoms()))
-    for bond in mol.GetBonds():
-        if bond.IsInRing() or bond.GetBondType() != Chem.BondType.SINGLE:
-            keep, drop = sorted((label[bond.GetBeginAtomIdx()], label[bond.GetEndAtomIdx()]))
-            label = [keep if value == drop else value for value in label]
+    pairs = [
+        (bond.GetBeginAtomIdx(), bond.GetEndAtomIdx())
+        for bond in mol.GetBonds()
+        if bond.IsInRing() or bond.GetBondType() != Chem.BondType.SINGLE
+    ]
+    for group in functional_groups(mol):
+        if group.whole:
+            pairs += [(group.atoms[0], other) for other in group.atoms]
+    for ends in pairs:
+        keep, drop = sorted(label[end] for end in ends)
+        label = [keep if value == drop else value for value in label]
     numbers = {value: number for number, value in enumerate(dict.fromkeys(label))}
     return [numbers[value] for value in label]
 
@@ -35,7 +43,7 @@ def test_blocks_of_a_batch_equal_a_slow_merge():
     mols = [parse(text).mol for text in DRUGS]
     arrays = encode(mols, "element")
     expected = [block for mol in mols for block in slow_blocks(mol)]
-    assert blocks_of(arrays, arrays.bonds).tolist() == expected
+    assert blocks_of(arrays, arrays.codes, arrays.bonds).tolist() == expected
 
 
 @pytest.mark.parametrize(
@@ -43,7 +51,11 @@ def test_blocks_of_a_batch_equal_a_slow_merge():
     [
         ("C", [0]),
         ("CCO", [0, 1, 2]),
-        ("CC(=O)O", [0, 1, 1, 2]),
+        ("CC(=O)O", [0, 1, 1, 1]),
+        ("C[N+](=O)[O-]", [0, 1, 1, 1]),
+        ("CC(F)(F)F", [0, 1, 1, 1, 1]),
+        ("CC(=O)N1CCCCC1", [0, 1, 1, 2, 2, 2, 2, 2, 2]),
+        ("CNC(=O)N1CCCCC1", [0, 1, 1, 1, 2, 2, 2, 2, 2, 2]),
         ("CC#N", [0, 1, 1]),
         ("c1ccc2ccccc2c1", [0] * 10),
         ("c1ccccc1-c1ccccc1", [0] * 6 + [1] * 6),
@@ -58,5 +70,5 @@ def test_rings_and_multiple_bonds_stay_whole(smiles, blocks):
 
 def test_no_molecules_have_no_blocks():
     arrays = encode([])
-    assert blocks_of(arrays, arrays.bonds).tolist() == []
+    assert blocks_of(arrays, arrays.codes, arrays.bonds).tolist() == []
     assert ring_bonds(arrays).dtype == np.bool_

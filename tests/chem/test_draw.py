@@ -80,7 +80,7 @@ def test_drugs_are_drawn():
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"scores": [0.5]}, "1 scores for 13 atoms"),
+        ({"scores": [0.5]}, "1 numbers for 13 atoms"),
         ({"scores": [float("nan")] * 13}, "not finite"),
         ({"selected": [13]}, "no atom 13"),
         ({"size": (10, 10)}, "at least 80"),

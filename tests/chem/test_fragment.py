@@ -43,7 +43,7 @@ def assert_is_a_fragment(parent, part):
 def test_every_ring_intact_selection_of_a_drug_is_a_valid_fragment(smiles):
     mol = parse(smiles).mol
     arrays = encode([mol])
-    blocks = blocks_of(arrays, arrays.bonds)
+    blocks = blocks_of(arrays, arrays.codes, arrays.bonds)
     count = mol.GetNumAtoms()
     scores = np.random.default_rng(count).random(count)
     reached = set()

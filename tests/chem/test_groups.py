@@ -3,12 +3,12 @@
 import csv
 from importlib.resources import files
 
-import numpy as np
 import pytest
+from tests.chem.test_blocks import slow_blocks
 
-from vgib.chem.blocks import blocks_of, indivisible_blocks, ring_bonds
-from vgib.chem.groups import GROUPS, FunctionalGroup, functional_groups, group_bonds, merge_blocks
-from vgib.chem.mol import MolArrays, encode, parse
+from vgib.chem.blocks import blocks_of, indivisible_blocks
+from vgib.chem.groups import GROUPS, FunctionalGroup, functional_groups
+from vgib.chem.mol import encode, parse
 
 DRUGS = {
     row["name"]: row["smiles"]
@@ -109,7 +109,7 @@ def test_every_name_of_the_table_has_an_example() -> None:
 
 @pytest.mark.parametrize(("smiles", "groups", "like"), EXAMPLES, ids=lambda value: str(value))
 def test_a_whole_group_is_one_block(smiles: str, groups: list[tuple[str, int]], like: str) -> None:
-    blocks = merge_blocks(indivisible_blocks(smiles), functional_groups(smiles))
+    blocks = indivisible_blocks(smiles)
     for group in functional_groups(smiles):
         assert group.whole and len(set(blocks[list(group.atoms)])) == 1
 
@@ -137,8 +137,7 @@ def test_a_ring_is_not_swallowed_by_the_group_of_its_nitrogen() -> None:
     smiles = "CC(=O)N1CCCCC1"
     (amide,) = functional_groups(smiles)
     assert amide == FunctionalGroup("amide", (1, 2, 3), whole=False)
-    blocks = indivisible_blocks(smiles)
-    assert merge_blocks(blocks, [amide]).tolist() == blocks.tolist()
+    assert indivisible_blocks(smiles).tolist() == [0, 1, 1, *[2] * 6]
 
 
 def test_a_whole_group_counts_inside_a_larger_one_that_may_be_cut() -> None:
@@ -147,69 +146,12 @@ def test_a_whole_group_counts_inside_a_larger_one_that_may_be_cut() -> None:
         ("amide", (1, 2, 3), True),
         ("urea", (1, 2, 3, 4), False),
     ]
-    assert merge_blocks(indivisible_blocks(smiles), functional_groups(smiles)).tolist() == [
-        *[0, 1, 1, 1],
-        *[2] * 6,
-    ]
-
-
-# ---- blocks --------------------------------------------------------------------------------------
-
-
-def test_merged_blocks_are_numbered_by_their_lowest_atom() -> None:
-    groups = [
-        FunctionalGroup("a", (0, 3)),
-        FunctionalGroup("b", (4, 3)),
-        FunctionalGroup("c", (1, 2), whole=False),
-    ]
-    assert merge_blocks(np.arange(6), groups).tolist() == [0, 1, 2, 0, 0, 3]
-    assert merge_blocks([], []).tolist() == []
-
-
-def test_the_given_blocks_are_left_as_they_were() -> None:
-    blocks = np.arange(3)
-    merge_blocks(blocks, [FunctionalGroup("a", (0, 1, 2))])
-    assert blocks.tolist() == [0, 1, 2]
-
-
-def joined_blocks(arrays: MolArrays, extra: np.ndarray) -> list[list[int]]:
-    """The blocks of each molecule when ``extra`` edges are not cut either, by a slow merge."""
-    told = []
-    plain = blocks_of(arrays, arrays.bonds)
-    for first, last in zip(arrays.node_ptr[:-1], arrays.node_ptr[1:], strict=True):
-        pairs = [
-            FunctionalGroup("bond", (atom - first, int(arrays.col[edge])))
-            for atom in range(first, last)
-            for edge in range(arrays.indptr[atom], arrays.indptr[atom + 1])
-            if extra[edge]
-        ]
-        told.append(merge_blocks(plain[first:last], pairs).tolist())
-    return told
+    assert indivisible_blocks(smiles).tolist() == [*[0, 1, 1, 1], *[2] * 6]
 
 
 def test_packed_arrays_and_molecules_give_the_same_blocks() -> None:
     smiles = [*DRUGS.values(), *(s for row in EXAMPLES for s in (row[0], row[2]))]
     mols = [parse(text).mol for text in smiles]
     arrays = encode(mols, "element")
-    ring = ring_bonds(arrays)
-    extra = group_bonds(arrays, arrays.codes[:, 0], arrays.bonds, ring)
-    expected = [
-        merge_blocks(indivisible_blocks(mol), functional_groups(mol)).tolist() for mol in mols
-    ]
-    assert joined_blocks(arrays, extra) == expected
-    assert not (extra & ring & (arrays.bonds != 2)).any()
-
-
-def test_an_edge_and_its_reverse_agree() -> None:
-    arrays = encode([parse(text).mol for text in DRUGS.values()], "element")
-    extra = group_bonds(arrays, arrays.codes[:, 0], arrays.bonds, ring_bonds(arrays))
-    here = np.repeat(np.arange(len(arrays.codes)), np.diff(arrays.indptr))
-    owner = np.searchsorted(arrays.node_ptr, here, side="right") - 1
-    there = arrays.col + arrays.node_ptr[owner]
-    joined = set(zip(here[extra].tolist(), there[extra].tolist(), strict=True))
-    assert joined and {(b, a) for a, b in joined} == joined
-
-
-def test_nothing_has_no_groups() -> None:
-    arrays = encode([], "element")
-    assert group_bonds(arrays, np.empty(0, np.uint8), arrays.bonds, ring_bonds(arrays)).size == 0
+    expected = [block for mol in mols for block in slow_blocks(mol)]
+    assert blocks_of(arrays, arrays.codes, arrays.bonds).tolist() == expected

@@ -14,8 +14,8 @@ from sklearn.ensemble import RandomForestRegressor
 
 from vgib.chem.divide import DIVISIONS, Division
 from vgib.errors import InputError, UnknownNameError
-from vgib.explain.effects import KINDS, Kind
 from vgib.explain.function import FunctionError, explain_function, import_function
+from vgib.model.effects import KINDS, Kind
 
 MOLECULES = ["CCC(=O)O", "NCCc1ccc(F)cc1", "CC(=O)Nc1ccc(O)cc1", "C"]
 

@@ -11,7 +11,7 @@ from vgib.select.candidates import Candidates
 
 DRUGS = load_drugs()["smiles"].tolist()[:30]
 GRAPHS = from_smiles(DRUGS).graphs
-BLOCKS = blocks_of(GRAPHS, GRAPHS.edge_attr)
+BLOCKS = blocks_of(GRAPHS, GRAPHS.x, GRAPHS.edge_attr)
 SCORES = np.random.default_rng(0).random(GRAPHS.num_nodes)
 HALVES = np.maximum(1, GRAPHS.sizes.numpy() // 2)
 

@@ -45,21 +45,30 @@ def test_wrong_names_are_answered_with_the_nearest():
 
 
 def test_the_prediction_decides_between_ring_intact_parts_only():
-    assert Selection(rule="ring_intact", by="prediction").is_by_prediction
-    with pytest.raises(InputError, match="leave the rule out"):
-        Selection(rule="nodes", by="prediction")
+    for by in ("prediction", "sufficient"):
+        assert Selection(rule="ring_intact", by=by).asks_model
+        with pytest.raises(InputError, match="leave the rule out"):
+            Selection(rule="nodes", by=by)
+
+
+def test_the_smallest_sufficient_part_has_no_size_that_could_be_asked_for():
+    with pytest.raises(InputError, match="finds the size itself"):
+        Selection(0.3, by="sufficient")
+    assert Selection(by="sufficient").or_else(Selection(0.5)) == Selection(by="sufficient")
 
 
 def test_what_is_left_open_is_filled_in_by_another():
     card = Selection(0.5, None, "prediction")
-    assert ANY.or_else(card) == card
+    assert ANY.or_else(card) == ANY  # no size is asked for: the smallest sufficient part
+    assert ANY.or_else(Selection(0.5, "nodes")) == Selection(0.5, "nodes")
     assert Selection(0.3, n=2).or_else(card) == Selection(0.3, None, "prediction", n=2)
     assert Selection(rule="nodes").or_else(card) == Selection(0.5, "nodes")
     assert Selection(by="scores").or_else(card) == Selection(0.5, None, "scores")
 
 
 def test_molecules_keep_their_rings_and_other_graphs_have_none():
-    assert ANY.for_graphs(molecules=True) == Selection(rule="ring_intact", by="scores")
+    assert ANY.for_graphs(molecules=True) == Selection(rule="ring_intact", by="sufficient")
+    assert Selection(0.5).for_graphs(molecules=True) == Selection(0.5, "ring_intact", "scores")
     assert ANY.for_graphs(molecules=False) == Selection(rule="connected", by="scores")
     with pytest.raises(InputError, match="use rule='connected'"):
         Selection(rule="ring_intact").for_graphs(molecules=False)

@@ -137,8 +137,14 @@ def test_inspect_agrees_with_recognize(client: httpx.Client) -> None:
     assert found["value"] == pytest.approx(row["prediction"], abs=1e-6)
     assert found["spread"] == pytest.approx(row["spread"], abs=1e-6)
     assert found["scores"] == pytest.approx(row["scores"], abs=2e-4)
-    chosen = next(size for size in found["sizes"] if size["atoms"] == found["chosen"])
-    assert chosen["parts"][0]["atoms"] == row["subgraphs"][0]["atoms"]
+    assert found["statement"] == row["statement"] and found["why_none"] == row["why_none"]
+    assert [part["atoms"] for part in found["subgraphs"][:1]] == [
+        part["atoms"] for part in row["subgraphs"]
+    ]
+    for part in found["subgraphs"]:  # each of them lies on the curve over all sizes
+        (size,) = [size for size in found["sizes"] if size["atoms"] == len(part["atoms"])]
+        assert size["parts"][0]["atoms"] == part["atoms"]
+    assert len(found["effects"]) == len(found["scores"]) and found["effect_unit"] == ""
     assert len(found["sketch"]["places"]) == len(found["scores"])
     assert found["scale"][0].startswith("#")
 

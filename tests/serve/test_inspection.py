@@ -5,14 +5,17 @@ from typing import Any
 
 import numpy as np
 import pytest
+import torch
 from tests.serve.support import IMATINIB, PARACETAMOL
 
 from vgib.chem.fragment import fragment
 from vgib.errors import InputError
+from vgib.model.recognizer import SubgraphRecognizer
 from vgib.select.policy import ANY, Selection
 from vgib.serve.inspection import Inspected, inspect, keep_atoms, quantity, sizes_of
 from vgib.serve.limits import TooMuchError
 from vgib.serve.shelf import ModelShelf
+from vgib.train.loop import predict_parts
 
 
 def read(shelf: ModelShelf, smiles: str, name: str = "values") -> Inspected:
@@ -75,8 +78,22 @@ def test_parts_are_those_that_python_finds(shelf: ModelShelf) -> None:
         assert size.parts[0].smiles == expected.smiles
 
 
-def test_a_part_is_predicted_as_its_capped_fragment_is(shelf: ModelShelf) -> None:
+def test_a_part_is_predicted_by_who_has_learned_from_parts(shelf: ModelShelf) -> None:
     model, molecule = shelf.get("values"), read(shelf, PARACETAMOL)
+    atoms = [3, 4, 5, 6, 7, 8, 9, 10]
+    mask = np.isin(np.arange(molecule.atoms), atoms)[None]
+    graphs = molecule.answer.graphs
+    expected = [
+        float(predict_parts(member.network_, graphs, torch.from_numpy(mask[0]))[0, 0])
+        for member in model.members()
+    ]
+    found = molecule.answer.predict_parts(0, mask)
+    assert found[:, 0, 0] == pytest.approx(expected, abs=1e-5)
+
+
+def test_a_model_that_knows_fragments_is_asked_about_them_as_molecules() -> None:
+    model = SubgraphRecognizer.load("qed")
+    molecule = inspect(PARACETAMOL, model, max_atoms=100)
     atoms = [3, 4, 5, 6, 7, 8, 9, 10]
     mask = np.isin(np.arange(molecule.atoms), atoms)[None]
     capped = fragment(PARACETAMOL, atoms).capped_smiles

@@ -34,10 +34,10 @@ def test_a_shelf_without_models_is_refused() -> None:
         ModelShelf(shipped=False)
 
 
-def test_the_shipped_models_are_offered_and_qed_first() -> None:
+def test_the_shipped_models_are_offered_and_mutagenicity_first() -> None:
     shelf = ModelShelf()
     assert shelf.names() == zoo.names()
-    assert shelf.default == "qed"
+    assert shelf.default == zoo.DEFAULT == "mutagenicity"
 
 
 def test_the_unit_of_work_has_the_options_that_were_asked_for(shelf: ModelShelf) -> None:

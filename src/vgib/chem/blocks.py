@@ -1,4 +1,4 @@
-"""What no cut may divide: ring systems and multiply bonded groups, for a whole batch at once."""
+"""What no cut may divide: ring systems, multiple bonds and functional groups, for a whole batch."""
 
 from itertools import pairwise
 from typing import Any
@@ -11,8 +11,9 @@ from scipy.sparse.csgraph import (  # type: ignore[import-untyped]
     connected_components,
 )
 
+from vgib.chem.groups import group_bonds
 from vgib.chem.mol import Mol, as_mol, encode
-from vgib.chem.vocabulary import BOND
+from vgib.chem.vocabulary import BOND, ELEMENT
 from vgib.select.blocktree import Graphs
 
 
@@ -20,34 +21,49 @@ def indivisible_blocks(mol_or_smiles: Mol | str) -> npt.NDArray[np.int64]:
     """The block of each atom of one molecule.
 
     >>> indivisible_blocks("CC(=O)Oc1ccccc1").tolist()
-    [0, 1, 1, 2, 3, 3, 3, 3, 3, 3]
+    [0, 1, 1, 1, 2, 2, 2, 2, 2, 2]
     """
     arrays = encode([as_mol(mol_or_smiles)], "element")
-    return blocks_of(arrays, arrays.bonds)
+    return blocks_of(arrays, arrays.codes, arrays.bonds)
 
 
-def blocks_of(graphs: Graphs, bonds: Any) -> npt.NDArray[np.int64]:
+def blocks_of(graphs: Graphs, codes: Any, bonds: Any) -> npt.NDArray[np.int64]:
     """The block of each atom of many molecules, ``int64 [atoms]``, from 0 in each molecule.
 
     Atoms that are joined by a ring bond or by a double, triple or aromatic bond share a block, so
     fused rings are one block, and so are a carbonyl group or a ring with its exocyclic double bond.
-    Only single bonds outside rings are left between blocks.
+    Functional groups (:mod:`vgib.chem.groups`) stay whole too. Only single bonds outside rings are
+    left between blocks.
 
     Args:
+        codes: atom codes, of which the first column is :data:`vgib.chem.vocabulary.ELEMENT`.
         bonds: codes of :data:`vgib.chem.vocabulary.BOND` for each entry of ``graphs.col``.
     """
     ptr = np.asarray(graphs.node_ptr)
     receiver, sender = _edges(graphs)
-    firm = ring_bonds(graphs) | (np.asarray(bonds) != BOND.codes["single"])
-    _, part = connected_components(_matrix(receiver[firm], sender[firm], ptr[-1]), directed=False)
-    # Numbered by their lowest atom, within each molecule.
-    _, first, part = np.unique(part, return_index=True, return_inverse=True)
-    rank = np.empty(len(first), dtype=np.int64)
-    rank[np.argsort(first)] = np.arange(len(first))
-    block = rank[part]
-    opened = np.searchsorted(np.sort(first), ptr[:-1])
-    blocks: npt.NDArray[np.int64] = block - np.repeat(opened, np.diff(ptr))
-    return blocks
+    kinds, elements = np.asarray(bonds), np.asarray(codes)[:, 0]
+    in_ring = ring_bonds(graphs)
+    firm = in_ring | (kinds != BOND.codes["single"])
+    firm |= group_bonds(elements, kinds, receiver, sender, in_ring)
+    return _numbered(receiver[firm], sender[firm], ptr)
+
+
+def pieces_of(graphs: Graphs, codes: Any, blocks: npt.ArrayLike) -> npt.NDArray[np.int64]:
+    """Blocks as a chemist would name them: plain carbon atoms that are joined are one piece.
+
+    >>> arrays = encode([as_mol("CCCC(=O)O")], "element")
+    >>> pieces_of(arrays, arrays.codes, blocks_of(arrays, arrays.codes, arrays.bonds)).tolist()
+    [0, 0, 0, 1, 1, 1]
+
+    Args: as of :func:`blocks_of`, and what it gives.
+    """
+    ptr, own = np.asarray(graphs.node_ptr), np.asarray(blocks)
+    first = np.repeat(ptr[:-1], np.diff(ptr))
+    alone = np.bincount(first + own, minlength=len(own))[first + own] == 1
+    plain = alone & (np.asarray(codes)[:, 0] == ELEMENT.codes["C"])
+    receiver, sender = _edges(graphs)
+    joined = (own[receiver] == own[sender]) | (plain[receiver] & plain[sender])
+    return _numbered(receiver[joined], sender[joined], ptr)
 
 
 def ring_bonds(graphs: Graphs) -> npt.NDArray[np.bool_]:
@@ -80,6 +96,20 @@ def _edges(graphs: Graphs) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]
     ptr, indptr, col = (np.asarray(a) for a in (graphs.node_ptr, graphs.indptr, graphs.col))
     receiver = np.repeat(np.arange(len(indptr) - 1), np.diff(indptr))
     return receiver, col + np.repeat(ptr[:-1], np.diff(indptr[ptr]))
+
+
+def _numbered(
+    receiver: npt.NDArray[Any], sender: npt.NDArray[Any], ptr: npt.NDArray[Any]
+) -> npt.NDArray[np.int64]:
+    """The connected components of these edges, numbered by their lowest atom in each molecule."""
+    _, part = connected_components(_matrix(receiver, sender, ptr[-1]), directed=False)
+    _, first, part = np.unique(part, return_index=True, return_inverse=True)
+    rank = np.empty(len(first), dtype=np.int64)
+    rank[np.argsort(first)] = np.arange(len(first))
+    block = rank[part]
+    opened = np.searchsorted(np.sort(first), ptr[:-1])
+    blocks: npt.NDArray[np.int64] = block - np.repeat(opened, np.diff(ptr))
+    return blocks
 
 
 def _matrix(rows: npt.NDArray[Any], columns: npt.NDArray[Any], size: int) -> Any:

@@ -8,7 +8,6 @@ import numpy.typing as npt
 from rdkit.Chem import BRICS
 
 from vgib.chem.blocks import indivisible_blocks
-from vgib.chem.groups import functional_groups, merge_blocks
 from vgib.chem.mol import Mol, as_mol
 from vgib.errors import unknown_name
 
@@ -54,7 +53,7 @@ def divide(mol_or_smiles: Mol | str, into: Division) -> npt.NDArray[np.int64]:
                 if frozenset((a, b)) in firm or not (in_ring[a] or in_ring[b])
             ),
         )
-    blocks = merge_blocks(indivisible_blocks(mol), functional_groups(mol))
+    blocks = indivisible_blocks(mol)
     if into == "parts":
         return blocks
     alone = np.bincount(blocks)[blocks] == 1

@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Iterable, Sequence, Set
+from dataclasses import dataclass
 from typing import Any, Literal, overload
 from xml.sax.saxutils import escape
 
@@ -15,16 +16,24 @@ from vgib.chem.shapes import Color, Disc, Place, Shape, Strip, Words, paint, to_
 from vgib.errors import InputError, unknown_name
 
 # From pale sand through orange to brick: lightness falls all the way, so that the order survives
-# every kind of color blindness and a gray printer, and black lines stay readable on all of it.
+# every kind of color blindness and a gray printer, and lines stay readable on all of it.
 RAMP: tuple[Color, ...] = (
     (0.973, 0.961, 0.925),
     (0.992, 0.890, 0.710),
-    (0.988, 0.741, 0.435),
-    (0.937, 0.541, 0.290),
-    (0.808, 0.333, 0.290),
+    (0.988, 0.765, 0.490),
+    (0.957, 0.640, 0.400),
+    (0.929, 0.510, 0.400),
+)
+# Blue lowers, orange raises, white does nothing: told apart with every kind of color blindness.
+SIGNED: tuple[Color, ...] = (
+    (0.451, 0.678, 0.878),
+    (0.725, 0.847, 0.945),
+    (1.0, 1.0, 1.0),
+    (0.996, 0.835, 0.667),
+    (0.965, 0.620, 0.337),
 )
 OUTLINE: Color = (0.09, 0.16, 0.30)
-DIMMED: Color = (0.58, 0.60, 0.64)
+DIMMED: Color = (0.18, 0.19, 0.22)
 PLAIN: Color = (0.10, 0.10, 0.12)
 WHITE: Color = (1.0, 1.0, 1.0)
 
@@ -41,15 +50,23 @@ OUTLINE_WIDTH = 0.075
 CROWDED = 0.6
 """Atoms nearer than this, in bond lengths, are worth a second attempt at the layout."""
 
+LETTER = 6.5
+"""The usual width of a letter of the legend."""
+
 STEPS = 6
 """Colors between two atoms: enough that the color runs smoothly from atom to atom."""
 
 
-def color_of(score: float) -> Color:
+def color_of(score: float, ramp: Sequence[Color] = RAMP) -> Color:
     """The color of a score in [0, 1]."""
-    place = min(max(score, 0.0), 1.0) * (len(RAMP) - 1)
-    low = min(int(place), len(RAMP) - 2)
-    return _blend(RAMP[low], RAMP[low + 1], place - low)
+    place = min(max(score, 0.0), 1.0) * (len(ramp) - 1)
+    low = min(int(place), len(ramp) - 2)
+    return _blend(ramp[low], ramp[low + 1], place - low)
+
+
+def signed_color_of(effect: float, largest: float) -> Color:
+    """The color of an effect; white for none, the ends for plus and minus the largest one."""
+    return color_of(0.5 + 0.5 * effect / largest if largest else 0.5, SIGNED)
 
 
 @overload
@@ -58,6 +75,8 @@ def draw(
     scores: Sequence[float] | None = None,
     selected: Iterable[int] | None = None,
     *,
+    effects: Sequence[float] | None = None,
+    unit: str = "",
     size: tuple[int, int] = (420, 320),
     legend: bool = True,
     transparent: bool = False,
@@ -70,6 +89,8 @@ def draw(
     scores: Sequence[float] | None = None,
     selected: Iterable[int] | None = None,
     *,
+    effects: Sequence[float] | None = None,
+    unit: str = "",
     size: tuple[int, int] = (420, 320),
     legend: bool = True,
     transparent: bool = False,
@@ -81,6 +102,8 @@ def draw(
     scores: Sequence[float] | None = None,
     selected: Iterable[int] | None = None,
     *,
+    effects: Sequence[float] | None = None,
+    unit: str = "",
     size: tuple[int, int] = (420, 320),
     legend: bool = True,
     transparent: bool = False,
@@ -89,25 +112,59 @@ def draw(
 ) -> str | bytes:
     """A picture, as SVG text or PNG bytes.
 
-    Color tells the score; the chosen atoms are told by an outline and by full-strength lines, so
+    Color tells the score, or the effect: blue lowers the prediction, orange raises it, white does
+    nothing; the chosen atoms are told by an outline and by full-strength lines, so
     that neither depends on the other. The SVG has no ids, so that many fit into one page.
 
     Args:
         scores: one number in [0, 1] for each atom.
         selected: the chosen atoms.
+        effects: by how much each atom raises the prediction, in the place of scores.
+        unit: of the effects, for the legend.
         size: width and height in pixels, the legend included.
         transparent: no white background.
         title: the text for those who cannot see the picture; by default the SMILES and the choice.
     """
     mol = as_mol(mol_or_smiles)
     chosen = None if selected is None else sorted({int(atom) for atom in selected})
-    _check(mol, scores, chosen, size, format)
+    _check(mol, scores if effects is None else effects, chosen, size, format)
+    scale = None if scores is None else Scale.of_scores(scores)
+    scale = scale if effects is None else Scale.of_effects(effects, unit)
     with rdBase.BlockLogs():
-        picture = _Picture(laid_out(mol), size, legend and (scores is not None or bool(chosen)))
-        drawn = picture.draw(scores, chosen, transparent, format)
+        picture = _Picture(laid_out(mol), size, legend and (scale is not None or bool(chosen)))
+        drawn = picture.draw(scale, chosen, transparent, format)
     if isinstance(drawn, bytes):
         return drawn
     return _titled(drawn, title or _describe(mol, chosen))
+
+
+@dataclass(frozen=True)
+class Scale:
+    """The color of each atom, and what the colors mean.
+
+    Attributes:
+        fills: One color for each atom.
+        ramp: The colors from the low to the high end.
+        low: What the low end means.
+        high: What the high end means.
+    """
+
+    fills: list[Color]
+    ramp: tuple[Color, ...]
+    low: str
+    high: str
+
+    @classmethod
+    def of_scores(cls, scores: Sequence[float]) -> "Scale":
+        """Scores in [0, 1]."""
+        return cls([color_of(score) for score in scores], RAMP, "score  0", "1")
+
+    @classmethod
+    def of_effects(cls, effects: Sequence[float], unit: str) -> "Scale":
+        """Signed effects, on a scale whose middle is zero."""
+        largest = max(map(abs, effects), default=0.0)
+        fills = [signed_color_of(effect, largest) for effect in effects]
+        return cls(fills, SIGNED, f"lowers -{largest:.2g}", f"+{largest:.2g} {unit}".rstrip())
 
 
 def _check(
@@ -121,9 +178,9 @@ def _check(
     if format not in ("svg", "png"):
         raise unknown_name("picture format", format, ("svg", "png"))
     if scores is not None and len(scores) != atoms:
-        raise InputError(f"{len(scores)} scores for {atoms} atoms; give one for each atom")
+        raise InputError(f"{len(scores)} numbers for {atoms} atoms; give one for each atom")
     if scores is not None and not all(math.isfinite(score) for score in scores):
-        raise InputError("a score is not finite; expected numbers in [0, 1]")
+        raise InputError("a score or an effect is not finite; expected numbers")
     if chosen and (chosen[0] < 0 or chosen[-1] >= atoms):
         wrong = chosen[0] if chosen[0] < 0 else chosen[-1]
         raise InputError(f"there is no atom {wrong}; the molecule has atoms 0 to {atoms - 1}")
@@ -204,14 +261,14 @@ class _Picture:
 
     def draw(
         self,
-        scores: Sequence[float] | None,
+        scale: Scale | None,
         chosen: list[int] | None,
         transparent: bool,
         format: str,
     ) -> str | bytes:
-        shapes = self._background(scores, chosen or [])
+        shapes = self._background(scale, chosen or [])
         if self.has_legend:
-            shapes += _legend(self.height - LEGEND_HEIGHT / 2, scores is not None, bool(chosen))
+            shapes += _legend(self.height - LEGEND_HEIGHT / 2, scale, bool(chosen))
         canvas = make_canvas(self.width, self.height, self.panel, format)
         if not transparent:
             canvas.ClearDrawing()
@@ -227,16 +284,16 @@ class _Picture:
         head, path, rest = drawn.partition("<path ")
         return f"{head}{to_svg(shapes)}\n{path}{rest}"
 
-    def _background(self, scores: Sequence[float] | None, chosen: list[int]) -> list[Shape]:
+    def _background(self, scale: Scale | None, chosen: list[int]) -> list[Shape]:
         """The color band, and over it once more the chosen part, with its outline."""
         trial = make_canvas(self.width, self.height, self.panel, "svg")
         trial.DrawMolecule(self.mol)
         places = places_on(trial, self.mol)
         radius, edge = band_of(places, self.bonds)
-        fills = [WHITE] * len(places) if scores is None else [color_of(s) for s in scores]
+        fills = [WHITE] * len(places) if scale is None else scale.fills
         shapes: list[Shape] = []
         inside = set(chosen)
-        if scores is not None:
+        if scale is not None:
             shapes += self._band(places, radius, fills, set(range(len(places))), inside)
         shapes += self._band(places, edge, [OUTLINE] * len(places), inside)
         shapes += self._band(places, radius, fills, inside)
@@ -301,22 +358,22 @@ def _blend(first: Color, last: Color, share: float) -> Color:
     return red, green, blue
 
 
-def _legend(middle: float, has_scores: bool, has_choice: bool) -> list[Shape]:
+def _legend(middle: float, scale: Scale | None, has_choice: bool) -> list[Shape]:
     shapes: list[Shape] = []
     left = 14.0
-    if has_scores:
-        start, pieces, width = left + 56, 24, 4
-        shapes.append(Words(Place(left, middle), "score  0", PLAIN))
+    if scale is not None:
+        start, pieces, width = left + LETTER * len(scale.low) + 4, 24, 4
+        shapes.append(Words(Place(left, middle), scale.low, PLAIN))
         shapes.append(
             Strip(Place(start - 1, middle), Place(start + pieces * width + 1, middle), 14, DIMMED)
         )
         for piece in range(pieces):
             low, high = start + piece * width, start + (piece + 1) * width
-            color = color_of((piece + 0.5) / pieces)
+            color = color_of((piece + 0.5) / pieces, scale.ramp)
             shapes.append(Strip(Place(low, middle), Place(high, middle), 12, color))
         left = start + pieces * width
-        shapes.append(Words(Place(left + 7, middle), "1", PLAIN))
-        left += 34
+        shapes.append(Words(Place(left + 7, middle), scale.high, PLAIN))
+        left += 20 + (LETTER + 0.5) * max(2, len(scale.high))
     if has_choice:
         shapes.append(Disc(Place(left + 8, middle), 8, OUTLINE))
         shapes.append(Disc(Place(left + 8, middle), 5.5, WHITE))

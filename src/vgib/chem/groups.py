@@ -1,8 +1,8 @@
 """Functional groups by name, and the bonds inside them that no cut may divide.
 
 A part of a molecule that ends in half a nitro group means nothing to a chemist. The table
-:data:`GROUPS` names what belongs together; :func:`merge_blocks` joins the blocks of one molecule
-that share a group, and :func:`group_bonds` finds the same bonds in packed arrays of many.
+:data:`GROUPS` names what belongs together, and :func:`group_bonds` finds the bonds inside whole
+groups in packed arrays of many molecules.
 """
 
 from collections.abc import Iterable, Sequence
@@ -15,7 +15,6 @@ import numpy.typing as npt
 from vgib.chem.mol import Mol, as_mol
 from vgib.chem.pattern import pattern
 from vgib.chem.vocabulary import BOND, ELEMENT
-from vgib.select.blocktree import Graphs
 
 
 class GroupPattern(NamedTuple):
@@ -188,33 +187,12 @@ def _united(places: Iterable[set[int]]) -> list[set[int]]:
     return united
 
 
-def merge_blocks(blocks: npt.ArrayLike, groups: Iterable[FunctionalGroup]) -> npt.NDArray[np.int64]:
-    """The blocks of one molecule after those that share a whole group became one.
-
-    >>> import numpy as np
-    >>> merge_blocks(np.arange(4), functional_groups("C[N+](=O)[O-]")).tolist()
-    [0, 1, 1, 1]
-
-    Args:
-        blocks: ``int [atoms]``, as :func:`vgib.chem.blocks.indivisible_blocks` gives them.
-
-    Returns:
-        ``int64 [atoms]``, numbered anew by their lowest atom.
-    """
-    merged = np.array(blocks, dtype=np.int64)
-    for group in groups:
-        if group.whole:
-            touched = merged[list(group.atoms)]
-            merged[np.isin(merged, touched)] = touched[0]
-    _, first, number = np.unique(merged, return_index=True, return_inverse=True)
-    rank = np.empty(len(first), dtype=np.int64)
-    rank[np.argsort(first)] = np.arange(len(first))
-    renumbered: npt.NDArray[np.int64] = rank[number]
-    return renumbered
-
-
 def group_bonds(
-    graphs: Graphs, elements: Any, bonds: Any, in_ring: npt.NDArray[np.bool_]
+    elements: npt.NDArray[Any],
+    bonds: npt.NDArray[Any],
+    here: npt.NDArray[np.int64],
+    there: npt.NDArray[np.int64],
+    in_ring: npt.NDArray[np.bool_],
 ) -> npt.NDArray[np.bool_]:
     """Which single bonds lie inside a whole functional group, for many molecules at once.
 
@@ -224,22 +202,16 @@ def group_bonds(
     Args:
         elements: ``int [atoms]``, codes of :data:`vgib.chem.vocabulary.ELEMENT`.
         bonds: ``int [edges]``, codes of :data:`vgib.chem.vocabulary.BOND`.
+        here, there: ``int [edges]``, the two atoms of each bond; each bond is listed both ways.
         in_ring: ``bool [edges]``, as :func:`vgib.chem.blocks.ring_bonds` gives them.
 
     Returns:
         ``bool [edges]``; False for bonds that are not single.
     """
-    here, there = _ends(graphs)
-    atoms = _Atoms(np.asarray(elements), np.asarray(bonds), here, there, in_ring)
+    atoms = _Atoms(elements, bonds, here, there, in_ring)
     joined = _belongs_to(atoms, here, there) | _belongs_to(atoms, there, here)
-    single: npt.NDArray[np.bool_] = np.asarray(bonds) == BOND.codes["single"]
+    single: npt.NDArray[np.bool_] = bonds == BOND.codes["single"]
     return joined & single
-
-
-def _ends(graphs: Graphs) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
-    ptr, indptr, col = (np.asarray(a) for a in (graphs.node_ptr, graphs.indptr, graphs.col))
-    here = np.repeat(np.arange(len(indptr) - 1), np.diff(indptr))
-    return here, col + np.repeat(ptr[:-1], np.diff(indptr[ptr]))
 
 
 class _Atoms:

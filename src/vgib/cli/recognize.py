@@ -48,7 +48,7 @@ def recognize(
     ] = None,
     model: Annotated[
         str, typer.Option(help="A name of `vgib models`, or the folder of a trained model.")
-    ] = "qed",
+    ] = "mutagenicity",
     out: Annotated[
         list[Path] | None,
         typer.Option(
@@ -79,6 +79,14 @@ def recognize(
             "--single",
             help="Ask one network instead of all members: faster, but without spread and "
             "stability.",
+        ),
+    ] = False,
+    fast: Annotated[
+        bool,
+        typer.Option(
+            "--fast",
+            help="Predictions, scores and parts alone, without effects, intervals, alerts and "
+            "neighbors: for hundreds of thousands of molecules.",
         ),
     ] = False,
     smiles_column: Structures = None,
@@ -134,8 +142,9 @@ def recognize(
 ) -> None:
     """Find the part of each molecule that carries a property.
 
-    For every molecule: the prediction with its spread over an ensemble, a score for each atom, the
-    recognized parts as fragments with attachment points, and how stable that choice is.
+    For every molecule: the prediction with its spread over an ensemble; the smallest part from
+    which the model still predicts the same, as a fragment with attachment points, or why there is
+    none; a score and a signed effect for each atom; and what to know before you trust it.
 
     **Examples**
 
@@ -170,6 +179,7 @@ def recognize(
         Selection.of(keep_ratio or None, rule, by, max(1, n)),
         scores_only=n == 0,
         max_atoms=max_atoms,
+        details=n > 0 and not fast,
         single=single,
         device=device,
     )

@@ -37,36 +37,58 @@ def panel_of(row: dict[str, Any], card: "Card") -> Panel:
     lines = Table.grid(padding=(0, 2))
     lines.add_column(style="bold", no_wrap=True)
     lines.add_column()
-    lines.add_row(card.summary or "prediction", Text(_predicted(row, card)))
+    lines.add_row(card.summary or "prediction", Text(_predicted(row)))
     for rank, part in enumerate(row["subgraphs"], 1):
         title = "part" if len(row["subgraphs"]) == 1 else f"part {rank}"
         lines.add_row(title, Text(part["smiles"] or "(no molecule by itself)", style="cyan"))
-        lines.add_row("", Text(_share(part, len(row["scores"])), style="dim"))
-    if row["stability"] is not None:
+        lines.add_row("", Text(_share(part, row, card), style="dim"))
+    if row["why_none"]:
+        lines.add_row("no part found", Text(row["why_none"]))
+    if row["stability"] is not None and row["subgraphs"]:
         told = f"{row['stability']:.2f} of 1: how far the members choose the same atoms"
         lines.add_row("agreement", told)
-    if row["note"]:
-        lines.add_row("note", Text(row["note"]))
+    for title, told in _beside(row, card):
+        lines.add_row(title, Text(told))
     name = f"{row['id']}  " if row["id"] else ""
     return Panel(lines, title=Text(name + row["smiles"]), title_align="left", expand=False)
 
 
-def _predicted(row: dict[str, Any], card: "Card") -> str:
-    from vgib.model.results import DIGITS
-    from vgib.page.html import short
-
-    if row.get("probability") is not None:
-        told = f"class {row['prediction']}, probability {row['probability']:.{DIGITS}g}"
-    else:
-        told = short(row["prediction"])
+def _predicted(row: dict[str, Any]) -> str:
     spread = row["spread"]
-    if isinstance(spread, float):
-        told += f" ± {spread:.2g} over the members"
-    unit = card.unit.removeprefix("none, ")
-    return f"{told} ({unit})" if unit else told
+    told = f"{row['statement']}"
+    return f"{told} (\u00b1 {spread:.2g} over the members)" if isinstance(spread, float) else told
 
 
-def _share(part: dict[str, Any], atoms: int) -> str:
-    chosen = " ".join(map(str, part["atoms"]))
-    share = f"{len(part['atoms'])} of {atoms} atoms"
-    return f"{share}, mean score {part['score']}; atoms {chosen}"
+def _share(part: dict[str, Any], row: dict[str, Any], card: "Card") -> str:
+    told = [f"{len(part['atoms'])} of {len(row['scores'])} atoms"]
+    words = card.words
+    if part["value"] is not None:
+        alone = (
+            words.value(part["value"])
+            if row.get("probability") is None
+            else words.class_of(row["prediction"], part["value"])
+        )
+        told.append(f"alone {alone}")
+    if part["effect"] is not None:
+        told.append(f"effect {part['effect']:+.2g} {words.effect_unit(card.classes)}".rstrip())
+    told.append(f"mean score {part['score']}; atoms {' '.join(map(str, part['atoms']))}")
+    return ", ".join(told)
+
+
+def _beside(row: dict[str, Any], card: "Card") -> "Iterator[tuple[str, str]]":
+    """What to know before the prediction is trusted."""
+    if row.get("interval"):
+        low, high = row["interval"]
+        yield "nine of ten", f"between {low:.3g} and {high:.3g} {card.words.unit}".rstrip()
+    if row.get("percentile") is not None:
+        yield "among drugs", f"higher than {row['percentile']:.0f} % of 217 known drugs"
+    for near in (row.get("nearest") or [])[:1]:
+        seen = "the same in training" if near["similarity"] == 1 else "nearest in training"
+        shown = f" {near['smiles']}" if near["smiles"] else ""
+        yield seen, f"similarity {near['similarity']:.2f}, measured {near['measured']:.3g}{shown}"
+    if row.get("alerts"):
+        yield "alerts", "; ".join(row["alerts"])
+    for warning in row.get("warnings") or ():
+        yield "careful", f"this molecule {warning}"
+    if row["note"]:
+        yield "note", row["note"]

@@ -79,6 +79,7 @@ def train(
     from vgib.data.files import ensure_writable
     from vgib.data.loading import load_graphs, split_graphs
     from vgib.data.molecules import Molecules
+    from vgib.model.known import Known
     from vgib.model.recognizer import SubgraphRecognizer
 
     model = SubgraphRecognizer(
@@ -102,6 +103,7 @@ def train(
         max_atoms=max_atoms,
         how=FileReading(encoding, max_record, max_unpacked),
     )
+    is_molecules = isinstance(loaded, Molecules)
     if isinstance(loaded, Molecules):
         console.report_rejected(loaded)
         loaded = loaded.graphs
@@ -115,6 +117,8 @@ def train(
         )
     found = model.evaluate(loaded[parts.test])
     model.save(out, summary=f"{model.bottleneck} on {source}", metrics=found)
+    if is_molecules:
+        Known.of(loaded[parts.train], structures=True).save(out)
     if as_json:
         console.show_json({"model": str(out), "metrics": found})
         return

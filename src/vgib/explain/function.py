@@ -16,8 +16,8 @@ from vgib.chem.fragment import fragment
 from vgib.chem.groups import functional_groups
 from vgib.chem.mol import Parsed, parse
 from vgib.errors import InputError, VgibError, unknown_name
-from vgib.explain.effects import KINDS, LIMIT, Game, Kind, Masks, Values, spread_over_nodes
-from vgib.explain.effects import effects as effects_of
+from vgib.model.effects import KINDS, LIMIT, Game, Kind, Masks, Values, spread_over_nodes
+from vgib.model.effects import effects as effects_of
 
 if TYPE_CHECKING:
     import pandas as pd

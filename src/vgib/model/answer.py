@@ -16,24 +16,34 @@ import numpy.typing as npt
 import torch
 from torch import Tensor
 
-from vgib.chem.blocks import blocks_of
+from vgib.chem.blocks import blocks_of, pieces_of
 from vgib.chem.mol import Mol
 from vgib.data.molecules import atom_features, capped_parts
 from vgib.data.packed import PackedGraphs
 from vgib.errors import InputError
 from vgib.metrics import agreement
+from vgib.model.effects import Game, spread_over_nodes
+from vgib.model.effects import effects as game_effects
 from vgib.model.fragments import fragments_of
-from vgib.model.results import Recognitions, Subgraph, recognitions
+from vgib.model.results import Recognition, Recognitions, Subgraph, edges, edges_of
+from vgib.model.sufficient import Sufficient, sufficient_parts
+from vgib.model.words import PLAIN, Wording
+from vgib.select import masks as select
 from vgib.select.blocktree import Mask
 from vgib.select.candidates import MOST_CANDIDATES, Candidates
-from vgib.select.masks import as_numpy, mask_of
 from vgib.select.policy import SLACK, Nodes, Selection
 
 Array = npt.NDArray[Any]
 
 
+COALITIONS, ORDERS = 128, 4
+"""Connected sets of pieces up to which effects are exact, and orders that are drawn beyond."""
+
 Ask: TypeAlias = Callable[[PackedGraphs, Sequence[int]], Tensor]
 """Predicts: gives ``[members, graphs, outputs]`` for the members with these numbers."""
+
+Judge: TypeAlias = Callable[[PackedGraphs, Tensor, Tensor, Sequence[int]], Tensor]
+"""Predicts from parts: graphs, owners and masks as of :meth:`PackedGraphs.parts`, and members."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,6 +59,9 @@ class Answer:
         parts: What the members predict from parts of the graphs, as far as it was asked.
         numbers: The numbers of these members among those that ``parts`` can ask.
         mols: The molecules themselves, where they were kept, so that no SMILES is read again.
+        tolerance: How far the prediction from a sufficient part may lie from that of the whole, for
+            each output (for classes one: how much less likely the class may be).
+        words: What the classes and the values are called.
     """
 
     graphs: PackedGraphs
@@ -58,6 +71,8 @@ class Answer:
     parts: "PartValues"
     numbers: tuple[int, ...]
     mols: Sequence[Mol] | None = None
+    tolerance: tuple[float, ...] = (0.1,)
+    words: Wording = PLAIN
 
     @classmethod
     def of(
@@ -67,12 +82,18 @@ class Answer:
         scores: Tensor,
         ask: Ask,
         *,
+        judge: Judge | None = None,
         classes: Sequence[int] | None = None,
         mols: Sequence[Mol] | None = None,
+        tolerance: tuple[float, ...] = (0.1,),
+        words: Wording = PLAIN,
     ) -> "Answer":
-        """From outputs and scores of all members, and a function that predicts on parts."""
-        parts = PartValues(graphs, ask, outputs)
-        return cls(graphs, outputs, scores, classes, parts, tuple(range(len(outputs))), mols)
+        """From outputs and scores of all members, and functions that predict on other graphs.
+
+        Without ``judge``, parts of molecules are asked about as molecules, capped with hydrogen.
+        """
+        parts, numbers = PartValues(graphs, ask, outputs, judge), tuple(range(len(outputs)))
+        return cls(graphs, outputs, scores, classes, parts, numbers, mols, tolerance, words)
 
     @property
     def members(self) -> int:
@@ -164,6 +185,86 @@ class Answer:
         scores: Array = mean.numpy()
         return scores
 
+    @property
+    def followed(self) -> Array:
+        """The one number of each prediction that is compared: of several values the first, of two
+        classes the probability of the second, of more that of the likeliest.
+        """
+        if self.classes is None:
+            return self.mean[:, 0]
+        return self.mean[:, 1] if len(self.classes) == 2 else self.mean.max(1)
+
+    @property
+    def statements(self) -> list[str]:
+        """What is predicted of each graph, in words: ``"mutagenic 98.7 %"``."""
+        sure = self.probability
+        told = self.predictions.tolist()
+        if sure is None:
+            return [self.words.value(value) for value in told]
+        return [self.words.class_of(*pair) for pair in zip(told, sure.tolist(), strict=True)]
+
+    # ---- effects ---------------------------------------------------------------------------------
+
+    @cached_property
+    def effects(self) -> Array:
+        """By how much each atom of a molecule raises the prediction, ``float64 [nodes]``.
+
+        Of values in their own unit (of several the first); of two classes the log-odds of the
+        second, of more those of the likeliest. The Myerson value of each ring, functional group or
+        chain (:mod:`vgib.model.effects`), shared equally by its atoms: effects of one molecule add
+        up to its prediction less what is predicted from no atom.
+        """
+        pieces = self._pieces
+        starts = self.graphs.node_ptr.tolist()
+        games = []
+        for (low, high), pairs in zip(pairwise(starts), edges(self.graphs), strict=True):
+            games.append(Game.of(pieces[low:high], pairs.tolist()))
+
+        def value(masks: list[Mask]) -> list[Array]:
+            counts = [len(each) for each in masks]
+            places = [self.parts.places(graph, each) for graph, each in enumerate(masks)]
+            outputs = self.parts.values(np.concatenate(places), self.numbers)
+            owner = np.repeat(np.arange(len(counts)), counts)
+            return np.split(self._followed(outputs, owner), np.cumsum(counts)[:-1])
+
+        found = game_effects(value, games, limit=COALITIONS, samples=ORDERS)
+        each = [spread_over_nodes(game, own.values) for game, own in zip(games, found, strict=True)]
+        return np.concatenate(each) if each else np.zeros(0)
+
+    @cached_property
+    def _pieces(self) -> Array:
+        return pieces_of(self.graphs, self.graphs.x, self.parts.blocks)
+
+    def pieces(self, graph: int) -> list[Nodes]:
+        """The rings, functional groups and chains of a molecule, which effects are of."""
+        low, high = self.graphs.node_ptr[graph : graph + 2].tolist()
+        own = self._pieces[low:high]
+        return [tuple(np.flatnonzero(own == piece).tolist()) for piece in range(own.max() + 1)]
+
+    def with_effects(self, found: Sequence[Sequence[Subgraph]]) -> list[list[Subgraph]]:
+        """Subgraphs with the sum of their atoms' effects."""
+        each = np.split(self.effects, self.graphs.node_ptr.numpy()[1:-1])
+        return [
+            [replace(part, effect=float(own[list(part.nodes)].sum())) for part in ranked]
+            for ranked, own in zip(found, each, strict=True)
+        ]
+
+    @property
+    def effect_unit(self) -> str:
+        """What an effect of one is."""
+        return self.words.effect_unit(self.classes)
+
+    def _followed(self, outputs: Tensor, owner: Array) -> Array:
+        """The mean over the members of what effects are about, ``[rows]``."""
+        if self.classes is None:
+            found: Array = outputs[..., 0].mean(0).double().numpy()
+            return found
+        chances = outputs.double().log_softmax(-1)
+        column = np.ones_like(owner) if len(self.classes) == 2 else self._likeliest[owner]
+        one = chances[:, np.arange(len(owner)), column]
+        odds: Array = (one - torch.log1p(-one.exp().clamp(max=1 - 1e-12))).mean(0).numpy()
+        return odds
+
     # ---- subgraphs -------------------------------------------------------------------------------
 
     def choose(
@@ -175,7 +276,33 @@ class Answer:
         """
         found = self.chosen(selection, most=most, slack=slack)
         blocks = None if self.parts.features is None else self.parts.blocks
-        return as_subgraphs(self.graphs, self.node_scores, found, blocks, self.mols)
+        subgraphs = as_subgraphs(self.graphs, self.node_scores, found, blocks, self.mols)
+        own = selection.for_graphs(molecules=self.parts.features is not None)
+        return self._with_values(subgraphs) if own.asks_model else subgraphs
+
+    def _with_values(self, found: list[list[Subgraph]]) -> list[list[Subgraph]]:
+        """What is predicted from each part alone, which was asked while it was chosen."""
+        sizes = self.graphs.sizes.tolist()
+        places = [np.zeros(0, dtype=np.int64)]
+        for graph, ranked in enumerate(found):
+            masks = np.zeros((len(ranked), sizes[graph]), dtype=bool)
+            for mask, part in zip(masks, ranked, strict=True):
+                mask[list(part.nodes)] = True
+            places.append(self.parts.places(graph, masks))
+        counts = [len(ranked) for ranked in found]
+        owner = np.repeat(np.arange(len(found)), counts)
+        values = self._values(self.parts.values(np.concatenate(places), self.numbers)).mean(0)
+        column = 0 if self.classes is None else self._likeliest[owner]
+        told = iter(values[np.arange(len(owner)), column].tolist())
+        return [[replace(part, value=next(told)) for part in ranked] for ranked in found]
+
+    def explained(self, selection: Selection) -> tuple[list[list[Subgraph]], list[str | None]]:
+        """The ranked subgraphs, and of each graph without one why it has none."""
+        found = self.choose(selection)
+        own = selection.for_graphs(molecules=self.parts.features is not None)
+        if own.by != "sufficient":
+            return found, [None] * len(found)
+        return found, self.sufficient(selection.n).why_none
 
     def chosen(
         self, selection: Selection, *, most: int = MOST_CANDIDATES, slack: int = SLACK
@@ -189,7 +316,9 @@ class Answer:
         """
         is_molecule = self.parts.features is not None
         selection = selection.for_graphs(molecules=is_molecule)
-        if selection.is_by_prediction:
+        if selection.by == "sufficient":
+            return self.sufficient(selection.n).found
+        if selection.by == "prediction":
             return self._by_prediction(selection, most, slack)
         blocks = self.parts.blocks if selection.rule == "ring_intact" else None
         return selection.by_scores(self.node_scores, self.graphs, blocks)
@@ -224,6 +353,16 @@ class Answer:
             found.append(list(dict.fromkeys(ranked)))
         return found
 
+    def sufficient(self, n: int = 1) -> Sufficient:
+        """The ``n`` smallest parts from which the members predict what they do for the whole."""
+        if n not in self._searched:
+            self._searched[n] = sufficient_parts(self, n)
+        return self._searched[n]
+
+    @cached_property
+    def _searched(self) -> dict[int, Sufficient]:
+        return {}
+
     def _compared(self, outputs: Tensor) -> Tensor:
         """The mean values or class probabilities that decide which part is like the whole."""
         each = outputs if self.classes is None else outputs.softmax(-1)
@@ -232,14 +371,30 @@ class Answer:
     def agreement(self, selection: Selection) -> Array:
         """How far the members choose the same nodes of each graph by themselves, in [0, 1].
 
-        Each member chooses its best subgraph of the first share, or of half of the nodes; see
+        Each member chooses its best subgraph of the first share, or of half of the nodes; where the
+        smallest sufficient part is shown, the best-scored one of that part's size. See
         :func:`vgib.metrics.agreement`. 1 for one member.
         """
         if len(self.scores) == 1:
             return np.ones(len(self.graphs))
-        alone, ptr = selection.compared(), self.graphs.node_ptr
-        own = [mask_of(self.member(i).chosen(alone), ptr) for i in range(self.members)]
-        return agreement(np.stack(own), ptr.numpy())
+        ptr = self.graphs.node_ptr
+        own = selection.for_graphs(molecules=self.parts.features is not None)
+        if own.by == "sufficient":
+            shown = self.sufficient(selection.n).found
+            half = (self.graphs.sizes.numpy() + 1) // 2
+            sizes = np.array(
+                [len(nodes[0]) if nodes else k for nodes, k in zip(shown, half, strict=True)]
+            )
+            blocks = self.parts.blocks
+            own_choices = (
+                select.ranked(each, self.graphs, sizes=[sizes], blocks=blocks)
+                for each in self.scores
+            )
+            masks = [select.mask_of(found, ptr) for found in own_choices]
+        else:
+            alone = selection.compared()
+            masks = [select.mask_of(self.member(i).chosen(alone), ptr) for i in range(self.members)]
+        return agreement(np.stack(masks), ptr.numpy())
 
     def predict_parts(self, graph: int, masks: Mask) -> Array:
         """Values or class probabilities of each member on parts of one graph.
@@ -253,10 +408,27 @@ class Answer:
         """
         return self._values(self.parts.values(self.parts.places(graph, masks), self.numbers))
 
-    def recognitions(self, selection: Selection) -> Recognitions:
-        """Prediction, node scores and subgraphs of each graph, for people."""
-        found = self.choose(selection)
-        return recognitions(self.graphs, self.predictions.tolist(), self.node_scores, found)
+    def recognitions(self, selection: Selection, *, effects: bool = False) -> Recognitions:
+        """Prediction, node scores and subgraphs of each graph, for people.
+
+        Args:
+            selection: How the subgraphs are chosen.
+            effects: Whether signed effects are told, for which many parts are predicted.
+        """
+        found, why_none = self.explained(selection)
+        cuts = self.graphs.node_ptr.numpy()[1:-1]
+        scores = [tuple(own.tolist()) for own in np.split(self.node_scores, cuts)]
+        raised: Sequence[tuple[float, ...] | None] = [None] * len(scores)
+        if effects and self.parts.features is not None:
+            found = self.with_effects(found)
+            raised = [tuple(own.tolist()) for own in np.split(self.effects, cuts)]
+        names = self.graphs.ids or [None] * len(scores)
+        told = zip(
+            *(names, self.predictions.tolist(), scores, map(tuple, found), edges_of(self.graphs)),
+            *(why_none, self.statements, raised),
+            strict=True,
+        )
+        return Recognitions(Recognition(*each) for each in told)
 
 
 class PartValues:
@@ -266,10 +438,13 @@ class PartValues:
         graphs: The whole graphs.
         ask: Predicts on other graphs.
         outputs: What the members say of the whole graphs, ``[members, graphs, outputs]``.
+        judge: Predicts on parts, where the members have learned from parts.
     """
 
-    def __init__(self, graphs: PackedGraphs, ask: Ask, outputs: Tensor) -> None:
-        self.graphs, self.ask = graphs, ask
+    def __init__(
+        self, graphs: PackedGraphs, ask: Ask, outputs: Tensor, judge: Judge | None = None
+    ) -> None:
+        self.graphs, self.ask, self.judge, self.outputs = graphs, ask, judge, outputs
         self.features = atom_features(graphs)
         self._places: list[dict[bytes, int]] = [{} for _ in range(len(graphs))]
         self._placed: dict[int, tuple[Mask, Array]] = {}
@@ -281,7 +456,7 @@ class PartValues:
     @cached_property
     def blocks(self) -> Array:
         """What no cut may divide, ``int [nodes]``; see :func:`vgib.chem.blocks.blocks_of`."""
-        return blocks_of(self.graphs, self.graphs.edge_attr)
+        return blocks_of(self.graphs, self.graphs.x, self.graphs.edge_attr)
 
     @cached_property
     def candidates(self) -> Candidates:
@@ -330,18 +505,37 @@ class PartValues:
     def _predict(self, places: Array, members: Sequence[int]) -> None:
         if not len(places):
             return
-        parts, same = distinct(self._parts(places))
-        found = self.ask(parts, members)
+        owners, mask = self._masked(places)
+        found = self._asked(owners, mask, members)
+        whole = torch.from_numpy(np.flatnonzero([self._masks[at].all() for at in places.tolist()]))
+        found[:, whole] = self.outputs[list(members)][:, owners[whole]]  # said of the graph itself
         for member, values in zip(members, found, strict=True):
-            self._values[member, torch.from_numpy(places)] = values[same]
+            self._values[member, torch.from_numpy(places)] = values
             self._known[member, places] = True
 
-    def _parts(self, places: Array) -> PackedGraphs:
+    def as_molecules(self, places: Array, members: Sequence[int]) -> Tensor:
+        """What these members say of parts that are molecules of their own, capped with hydrogen.
+
+        Values, or class probabilities, ``[members, parts, outputs]``.
+        """
+        said = self._capped(*self._masked(places), members)
+        return said.softmax(-1)
+
+    def _masked(self, places: Array) -> tuple[Tensor, Tensor]:
         owners = torch.tensor([self._owners[place] for place in places.tolist()])
-        mask = torch.from_numpy(np.concatenate([self._masks[place] for place in places.tolist()]))
+        masks = [self._masks[place] for place in places.tolist()]
+        return owners, torch.from_numpy(np.concatenate(masks))
+
+    def _asked(self, owners: Tensor, mask: Tensor, members: Sequence[int]) -> Tensor:
+        if self.judge is not None:
+            return self.judge(self.graphs, owners, mask, members)
+        return self._capped(owners, mask, members)
+
+    def _capped(self, owners: Tensor, mask: Tensor, members: Sequence[int]) -> Tensor:
         if self.features is None:
-            return replace(self.graphs, ids=None).parts(owners, mask)
-        return capped_parts(self.graphs, mask, self.features, owners)
+            return self.ask(replace(self.graphs, ids=None).parts(owners, mask), members)
+        parts, same = distinct(capped_parts(self.graphs, mask, self.features, owners))
+        return self.ask(parts, members)[:, same]
 
 
 def distinct(graphs: PackedGraphs) -> tuple[PackedGraphs, Tensor]:
@@ -391,14 +585,15 @@ def find_subgraphs(
         mols: The molecules themselves, where they were kept, so that no SMILES is read again.
     """
     is_molecule = atom_features(graphs) is not None
-    selection = Selection.of(keep_ratio, rule, n=n).for_graphs(molecules=is_molecule)
-    if selection.is_by_prediction:
+    asked = Selection.of(keep_ratio, rule, n=n)
+    if asked.asks_model:
         raise InputError(
             "scores alone do not tell what a model predicts; use model.subgraphs(by='prediction')"
         )
-    blocks = blocks_of(graphs, graphs.edge_attr) if is_molecule else None
+    selection = replace(asked, by="scores").for_graphs(molecules=is_molecule)
+    blocks = blocks_of(graphs, graphs.x, graphs.edge_attr) if is_molecule else None
     found = selection.by_scores(scores, graphs, blocks)
-    return as_subgraphs(graphs, as_numpy(scores), found, blocks, mols)
+    return as_subgraphs(graphs, select.as_numpy(scores), found, blocks, mols)
 
 
 def as_subgraphs(

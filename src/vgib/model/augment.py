@@ -87,7 +87,7 @@ def random_fragments(
         raise InputError(f"shares must lie between 0 and 1, the lower first; got {shares}")
     assert graphs.ids is not None
     rng = np.random.default_rng(seed)
-    blocks = blocks_of(graphs, graphs.edge_attr)
+    blocks = blocks_of(graphs, graphs.x, graphs.edge_attr)
     ptr, atoms = graphs.node_ptr.tolist(), graphs.sizes.numpy()
     masks = []
     for _ in range(per_molecule):

@@ -17,6 +17,7 @@ from vgib.chem.vocabulary import vocabulary
 from vgib.config import Architecture
 from vgib.data.files import write_safetensors, write_text
 from vgib.errors import FileFormatError, InputError
+from vgib.model.words import Wording
 from vgib.nn.bottleneck import Bottleneck, bottlenecks
 from vgib.nn.net import SubgraphNet, build
 from vgib.registry import option_names
@@ -41,6 +42,9 @@ class Card(BaseModel):
     card_version: int = CARD_VERSION
     summary: str = ""
     unit: str = Field(default="", description="Of the predicted value, where it has one.")
+    class_names: list[str] | None = Field(
+        default=None, description="What the classes are called, in their order."
+    )
     license: str = "MIT"
     task: Literal["regression", "classification"]
     outputs: int
@@ -72,6 +76,16 @@ class Card(BaseModel):
     by: By | None = Field(
         default=None, description="What decides between subgraphs when nothing is asked for."
     )
+    tolerance: list[float] | None = Field(
+        default=None,
+        description="How far the prediction from a sufficient part may lie from that of the whole: "
+        "the mean error on held-out graphs, of each value or of the probability of the class.",
+    )
+    interval: float | None = Field(
+        default=None,
+        description="Half the width of the interval that held 90 % of the measured values of "
+        "held-out graphs around the predicted ones (split conformal); null for classes.",
+    )
     weights_sha256: str = ""
     versions: dict[str, str] = Field(default_factory=dict)
 
@@ -79,6 +93,11 @@ class Card(BaseModel):
     def selection(self) -> Selection:
         """How the model chooses subgraphs when nothing is asked for."""
         return Selection(self.keep_ratio, self.rule, self.by)
+
+    @property
+    def words(self) -> Wording:
+        """What its predictions are called."""
+        return Wording.of(self.unit, self.classes, self.class_names)
 
     def write(self, folder: Path) -> None:
         """Writes the page into the model's folder."""

@@ -41,6 +41,25 @@ def quality(graphs: PackedGraphs, ask: AskModel, ask_part: AskPart, *, seed: int
     return {name: estimate.to_json() for name, estimate in found.items()}
 
 
+def tolerances(answer: Answer, graphs: PackedGraphs) -> list[float]:
+    """How far a sufficient part may be off: the mean absolute error of each value on these graphs.
+
+    Of classes, what the true one lacks of certainty, a tenth at least; see
+    :mod:`vgib.model.sufficient`.
+
+    Args:
+        answer: What the model says of the graphs.
+        graphs: With targets (class numbers from zero, or values).
+    """
+    assert graphs.y is not None
+    y = graphs.y.numpy()
+    if answer.classes is not None:
+        return [max(0.1, float(1 - answer.mean[np.arange(len(y)), y].mean()))]
+    errors = np.abs(answer.mean - y.reshape(answer.mean.shape))
+    known: list[float] = np.nanmean(errors, 0).tolist()
+    return known
+
+
 def of_classes(logits: Tensor, graphs: PackedGraphs) -> dict[str, Estimate]:
     """Accuracy (control: the commonest class) and ROC AUC (chance is one half)."""
     assert graphs.y is not None

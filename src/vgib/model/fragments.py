@@ -37,7 +37,7 @@ def fragments_of(
     node_ptr, indptr, col = (a.numpy() for a in (graphs.node_ptr, graphs.indptr, graphs.col))
     receiver = np.repeat(np.arange(len(indptr) - 1), np.diff(indptr))
     first = np.repeat(node_ptr[:-1], np.diff(indptr[node_ptr]))
-    # Within a block every bond is in a ring or multiple; between blocks none is.
+    # Between blocks every bond is single and in no ring.
     firm = blocks[receiver] == blocks[first + col]
     starts = node_ptr.tolist()
     marked = [MARKS.search(smiles) is not None for smiles in graphs.ids]

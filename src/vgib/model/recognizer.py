@@ -4,6 +4,7 @@ import logging
 from collections.abc import Callable, Iterable, Sequence
 from copy import copy, deepcopy
 from dataclasses import replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple, get_args
 
@@ -15,15 +16,16 @@ from torch import Tensor, nn
 from vgib.chem.mol import Mol
 from vgib.chem.vocabulary import vocabulary
 from vgib.config import Architecture, Training, checked_options, preset
-from vgib.data.molecules import atom_features
+from vgib.data.molecules import atom_features, load_drugs
 from vgib.data.packed import PackedGraphs
 from vgib.data.splits import random_split
 from vgib.errors import InputError, NotFittedError, unknown_name
 from vgib.metrics import r_squared
 from vgib.model.answer import Answer
 from vgib.model.card import Card, load_model, part_name, save_model, versions
-from vgib.model.evaluate import quality
+from vgib.model.evaluate import quality, tolerances
 from vgib.model.graphs import as_packed, as_read_by, edge_features
+from vgib.model.known import Known, conformal_half_width
 from vgib.model.labels import (
     ClassWeight,
     as_targets,
@@ -59,6 +61,9 @@ LOOKED_AT = 256
 
 TOO_MUCH = 0.9
 """A larger share of nodes that are kept is no subgraph to speak of."""
+
+DEFAULT_TOLERANCE = 0.1
+"""How far a sufficient part may be off where a card does not tell the model's mean error."""
 
 Array = npt.NDArray[Any]
 
@@ -105,12 +110,14 @@ class SubgraphRecognizer:
         card_: What a saved model says about itself.
         further_: Further members of the model: the same trained from other seeds. Every verb asks
             all members; ``net_`` and ``card_`` are those of the first.
+        known_: What the model learned from, where its folder tells it.
     """
 
     network_: SubgraphNet
     history_: History
     card_: Card
     further_: tuple["SubgraphRecognizer", ...] = ()
+    known_: Known | None = None
 
     def __init__(
         self,
@@ -331,6 +338,12 @@ class SubgraphRecognizer:
         )
         self.network_, self.card_, self.further_ = net, card, ()
         self._say_what_is_kept(packed)
+        if held_out is not None:
+            said = self.answer(held_out)
+            card.tolerance = tolerances(said, held_out)
+            if task == "regression" and outputs == 1:
+                assert held_out.y is not None
+                card.interval = conformal_half_width(said.predictions - held_out.y.numpy().ravel())
         return self
 
     def _say_what_is_kept(self, packed: PackedGraphs) -> None:
@@ -405,8 +418,34 @@ class SubgraphRecognizer:
             return predict_all([nets[i] for i in members], some, device=self.device)[0]
 
         outputs, scores = predict_all(nets, packed, batch_size=BATCH_SIZE, device=self.device)
-        classes = self.card_.classes if self.card_.task == "classification" else None
-        return Answer.of(packed, outputs, scores, ask, classes=classes, mols=mols)
+
+        def judge(
+            some: PackedGraphs, owner: Tensor, mask: Tensor, members: Sequence[int]
+        ) -> Tensor:
+            told = [predict_parts(nets[i], some, mask, owner, device=self.device) for i in members]
+            return torch.stack(told)
+
+        knows_parts = all(net.bottleneck.judges_parts for net in nets)
+        knows_fragments = bool(self.card_.data.get("fragments"))
+        return Answer.of(
+            packed,
+            outputs,
+            scores,
+            ask,
+            judge=judge if knows_parts and not knows_fragments else None,
+            classes=self.card_.classes if self.card_.task == "classification" else None,
+            mols=mols,
+            tolerance=self._tolerance(),
+            words=self.card_.words,
+        )
+
+    def _tolerance(self) -> tuple[float, ...]:
+        """The card's; for one without, a tenth of the probability or of the values' spread."""
+        if self.card_.tolerance is not None:
+            return tuple(self.card_.tolerance)
+        if self.card_.task == "classification":
+            return (DEFAULT_TOLERANCE,)
+        return tuple((DEFAULT_TOLERANCE * self.network_.target_std).tolist())
 
     def answer_part(self, answer: Answer, part: Tensor) -> Answer:
         """The same graphs when the members see some of their nodes alone.
@@ -484,9 +523,14 @@ class SubgraphRecognizer:
         keep_ratio: float | Sequence[float] | None = None,
         rule: str | None = None,
         by: str | None = None,
+        effects: bool = False,
     ) -> Recognitions:
-        """Prediction, node scores and subgraphs of each graph; arguments: :meth:`subgraphs`."""
-        return self.answer(graphs).recognitions(self.selection(keep_ratio, rule, by, n))
+        """Prediction, node scores and subgraphs of each graph; arguments: :meth:`subgraphs`.
+
+        With ``effects``, also by how much each atom of a molecule raises the prediction.
+        """
+        selection = self.selection(keep_ratio, rule, by, n)
+        return self.answer(graphs).recognitions(selection, effects=effects)
 
     def selection(
         self, keep_ratio: Any = None, rule: str | None = None, by: str | None = None, n: int = 1
@@ -494,6 +538,16 @@ class SubgraphRecognizer:
         """How this model chooses: as it is asked, and where nothing is asked as its card says."""
         asked = Selection.of(keep_ratio, rule, by, n)
         return asked.or_else(self.card_.selection) if hasattr(self, "card_") else asked
+
+    @cached_property
+    def among_drugs(self) -> Array:
+        """What is predicted of 217 well-known drugs, ascending: the value that effects are about.
+
+        Of several values the first, of two classes the probability of the second.
+        """
+        answer = self.answer(load_drugs()["smiles"].tolist())
+        values: Array = np.sort(answer.followed)
+        return values
 
     def evaluate(self, graphs: Any, y: Any = None, *, seed: int = 0) -> dict[str, Any]:
         """Quality on labeled graphs, every number with its 95 % interval and its control.
@@ -572,6 +626,7 @@ class SubgraphRecognizer:
         )
         model.card_ = card
         model.network_ = net.to(device).eval()
+        model.known_ = Known.load(place)
         if not single and (inside := place / MEMBERS).is_dir():
             further = sorted(inside.iterdir(), key=lambda path: path.name)
             own = {"device": device, "encoder": encoder, "bottleneck": bottleneck}

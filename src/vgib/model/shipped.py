@@ -9,6 +9,9 @@ from vgib.model.card import Card
 SHIPPED = Path(__file__).parent / "weights"
 """One folder for each model, as :meth:`vgib.model.recognizer.SubgraphRecognizer.save` writes it."""
 
+DEFAULT = "mutagenicity"
+"""The model that is asked when none is named."""
+
 
 def names() -> list[str]:
     """The names of the shipped models, sorted."""

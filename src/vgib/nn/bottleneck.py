@@ -232,6 +232,20 @@ class Bottleneck(nn.Module):
         """
         raise TypeError(f"{type(self).__name__} has not learned from parts")
 
+    def part_inputs(self, encoded: Encoded) -> Tensor:
+        """What :meth:`judge_inputs` sees of each node, whatever part it is in, ``[num_nodes, c]``.
+
+        Only features and edges of ``encoded`` are there.
+        """
+        raise TypeError(f"{type(self).__name__} has not learned from parts")
+
+    def judge_inputs(self, x: Tensor, adj: Adjacency, graphs: Segments) -> Tensor:
+        """What :meth:`judge` says, of parts that were cut out of their graphs.
+
+        Many parts of a graph cost no more than their own nodes that way.
+        """
+        raise TypeError(f"{type(self).__name__} has not learned from parts")
+
     def inner_gradients(self, encoded: Encoded) -> Iterator[None]:
         """The steps of the inner level (GIB alone): each leaves a gradient in its parameters."""
         return iter(())

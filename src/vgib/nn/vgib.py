@@ -145,6 +145,11 @@ class PartPredictor(nn.Module):
         output: Tensor = self.head(graphs.sum(h, keep))
         return output
 
+    def open(self, x: Tensor, adj: Adjacency, graphs: Segments) -> Tensor:
+        """The same where every node passes: parts that were cut out need no gates."""
+        output: Tensor = self.head(graphs.sum(self.encoder(x, adj)))
+        return output
+
     def nothing(self) -> Tensor:
         """The prediction when no node passes, ``[1, outputs]``."""
         output: Tensor = self.head(torch.zeros_like(self.mean).unsqueeze(0))
@@ -348,6 +353,14 @@ class VGIB(Bottleneck):
         x = self.predictor.embed(encoded)
         output: Tensor = self.predictor(x, encoded.adj, encoded.graphs, keep)
         return output
+
+    def part_inputs(self, encoded: Encoded) -> Tensor:
+        """What the predictor sees of each node, whatever part it is in."""
+        return self.predictor.embed(encoded)
+
+    def judge_inputs(self, x: Tensor, adj: Adjacency, graphs: Segments) -> Tensor:
+        """What parts predict that were cut out of their graphs; see :meth:`part_inputs`."""
+        return self.predictor.open(x, adj, graphs)
 
     def gate_terms(self, encoded: Encoded, logits: Tensor) -> dict[str, Tensor]:
         """The share of the evidence that is lost, and what the share of the price weighs."""

@@ -73,6 +73,28 @@ class Candidates:
             found.append(tried)
         return found
 
+    def by_size(self, scores: Array, share: float, most: int = 0) -> list[Mask]:
+        """The best-scored part of each size up to a share of the nodes, the smallest first.
+
+        ``bool [parts, nodes]`` for each graph; with up to ``most`` others, of one size the
+        better-scored first.
+        """
+        found = []
+        for tree, (low, high) in zip(self.trees, self.bounds, strict=True):
+            limit = int(share * (high - low))
+            best = best_subgraphs(tree, tree.sums(scores[low:high]), limit=limit)
+            ranked = [subgraph for ((_, subgraph),) in best.values()]
+            if most:
+                others = connected_subgraphs(tree, 1, limit, cap=most).masks
+                ranked = list(dict.fromkeys([*ranked, *others]))
+            masks = tree.nodes(ranked) if ranked else np.zeros((0, high - low), dtype=bool)
+            if most:
+                counts = masks.sum(1)
+                means = masks @ scores[low:high] / np.maximum(counts, 1)
+                masks = masks[np.lexsort((-means, counts))]
+            found.append(masks)
+        return found
+
     def _list(self, graph: int, sizes: Sequence[int], slack: int) -> None:
         """Lists the parts near several sizes at once where they are few, else size by size."""
         tree = self.trees[graph]

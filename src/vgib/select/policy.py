@@ -16,7 +16,7 @@ if TYPE_CHECKING:  # the help of the command line reads the names below, and mus
     from vgib.select.blocktree import Array, Graphs, Mask
 
 Rule = Literal["ring_intact", "connected", "largest_part", "nodes"]
-By = Literal["scores", "prediction"]
+By = Literal["scores", "prediction", "sufficient"]
 Nodes: TypeAlias = tuple[int, ...]
 """The nodes of a subgraph, numbered within their graph, ascending."""
 
@@ -29,10 +29,11 @@ RULES: dict[Rule, str] = {
 """What each rule allows as a subgraph."""
 
 CRITERIA: dict[By, str] = {
+    "sufficient": "the smallest from which the model still predicts what it predicts for the whole",
     "scores": "the best mean score",
     "prediction": "the model's prediction from the subgraph alone is nearest to that of the whole",
 }
-"""What makes one subgraph better than another of the same size."""
+"""What makes one subgraph better than another: of all sizes, then of the same size."""
 
 RULE_HELP = (
     "Which subgraphs are allowed: "
@@ -42,7 +43,8 @@ RULE_HELP = (
 BY_HELP = (
     "What decides between the allowed subgraphs: "
     + "; ".join(f"{name} ({about})" for name, about in CRITERIA.items())
-    + ". Default: the model's own, else scores."
+    + ". Default: sufficient for molecules; at a size that is asked for, the model's own, else "
+    "scores."
 )
 
 FORMER_RULES: dict[str, tuple[Rule, By]] = {"guided": ("ring_intact", "prediction")}
@@ -51,6 +53,9 @@ FORMER_RULES: dict[str, tuple[Rule, By]] = {"guided": ("ring_intact", "predictio
 HALF = 0.5
 """The score from which a node counts as kept where no share is asked for, and the share at which
 choices are compared with each other then."""
+
+MUCH_SMALLER = 0.7
+"""The largest share of the nodes that a sufficient part may have; a larger one explains nothing."""
 
 SLACK = 1
 """By how many nodes a subgraph that the prediction chooses may miss the wanted size."""
@@ -68,13 +73,15 @@ class Selection:
 Known: connected, largest_part, nodes, ring_intact
 
     Attributes:
-        size: The share of the nodes to keep, or several shares; ``None`` for as many nodes as the
-            largest connected part that scores one half (the paper's size), whole rings counted by
-            their mean where rings stay whole.
+        size: The share of the nodes to keep, or several shares; ``None`` for what the criterion
+            finds: by scores as many nodes as the largest connected part that scores one half (the
+            paper's size), whole rings counted by their mean where rings stay whole.
         rule: Which sets of nodes are allowed, a name of :data:`RULES`; ``None`` for
             ``"ring_intact"`` of molecules and ``"connected"`` of other graphs.
-        by: What decides between them, a name of :data:`CRITERIA`; ``None`` for ``"scores"``.
-        n: How many subgraphs at each size. The rules ``"largest_part"`` and ``"nodes"`` have one.
+        by: What decides between them, a name of :data:`CRITERIA`; ``None`` for ``"sufficient"`` of
+            molecules where no size and no other rule is asked for, else for ``"scores"``.
+        n: How many subgraphs, or how many at each size. The rules ``"largest_part"`` and
+            ``"nodes"`` have one.
 
     Raises:
         InputError: a share is not above 0 and at most 1, ``n`` is below 1, or the criterion does
@@ -92,10 +99,15 @@ Known: connected, largest_part, nodes, ring_intact
             raise unknown_name("selection rule", self.rule, RULES)
         if self.by is not None and self.by not in CRITERIA:
             raise unknown_name("selection criterion", self.by, CRITERIA)
-        if self.by == "prediction" and self.rule not in (None, "ring_intact"):
+        if self.asks_model and self.rule not in (None, "ring_intact"):
             raise InputError(
-                f"by='prediction' compares ring-intact parts, not those of rule={self.rule!r}; "
+                f"by={self.by!r} compares ring-intact parts, not those of rule={self.rule!r}; "
                 "leave the rule out, or choose by='scores'"
+            )
+        if self.by == "sufficient" and self.size is not None:
+            raise InputError(
+                "by='sufficient' finds the size itself; leave keep_ratio out, or choose "
+                "by='prediction' or by='scores'"
             )
         if self.n < 1:
             raise InputError(f"n is {self.n}; expected at least one subgraph at each size")
@@ -132,20 +144,29 @@ Known: connected, largest_part, nodes, ring_intact
         return (self.size,) if isinstance(self.size, int | float) else self.size
 
     @property
-    def is_by_prediction(self) -> bool:
+    def asks_model(self) -> bool:
         """Whether a model has to be asked about each candidate."""
-        return self.by == "prediction"
+        return self.by in ("prediction", "sufficient")
 
     def or_else(self, other: "Selection") -> "Selection":
         """This choice, where it leaves something open completed by another, such as a model's own.
 
+        Where nothing is asked for, a molecule's smallest sufficient part is, whatever its size.
+
         >>> Selection(0.3).or_else(Selection(0.5, by="prediction"))
         Selection(size=0.3, rule=None, by='prediction', n=1)
+        >>> Selection().or_else(Selection(0.5, by="prediction"))
+        Selection(size=None, rule=None, by=None, n=1)
         """
-        size = other.size if self.size is None else self.size
+        if self.by == "sufficient":
+            return self
         if self.rule is None and self.by is None:
+            open_rule = other.rule in (None, "ring_intact")
+            if self.size is None and open_rule:
+                return replace(self, rule=other.rule)
+            size = other.size if self.size is None else self.size
             return replace(self, size=size, rule=other.rule, by=other.by)
-        return replace(self, size=size)
+        return replace(self, size=other.size if self.size is None else self.size)
 
     def for_graphs(self, *, molecules: bool) -> "Selection":
         """This choice with its rule and criterion filled in, for molecules or for other graphs.
@@ -153,8 +174,9 @@ Known: connected, largest_part, nodes, ring_intact
         Raises:
             InputError: it is one for molecules alone.
         """
-        by: By = self.by or "scores"
-        if by == "prediction" and not molecules:
+        is_open = self.size is None and self.rule in (None, "ring_intact")
+        by: By = self.by or ("sufficient" if molecules and is_open else "scores")
+        if by != "scores" and not molecules:
             raise InputError("only molecules can be searched for parts that are predicted alike")
         rule = self.rule or ("ring_intact" if molecules else "connected")
         if rule == "ring_intact" and not molecules:
@@ -163,7 +185,8 @@ Known: connected, largest_part, nodes, ring_intact
 
     def compared(self) -> "Selection":
         """The one choice at the first share, by which several scores of a graph are compared."""
-        return replace(self, size=(self.sizes_asked or (HALF,))[0], n=1)
+        by: By | None = "scores" if self.by == "sufficient" else self.by
+        return replace(self, size=(self.sizes_asked or (HALF,))[0], by=by, n=1)
 
     def sizes(self, scores: Any, graphs: "Graphs", blocks: Any = None) -> "list[Array]":
         """How many nodes to keep of each graph, an array for each share.

@@ -213,6 +213,7 @@ def _many(service: Service) -> APIRouter:
             tuple(asked.molecules),
             Selection.of(asked.keep_ratio, asked.rule, asked.by, max(1, asked.n)),
             asked.n == 0,
+            asked.details,
             limits.atoms,
         )
         return _json(await tasks.answered(question, service.many.ask))

@@ -5,18 +5,22 @@ beside random parts of the same size.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from vgib.chem.fragment import fragment
+from vgib.chem.groups import functional_groups
+from vgib.chem.mol import as_mol
 from vgib.data.molecules import from_smiles
 from vgib.metrics import agreement
 from vgib.model.answer import Answer
+from vgib.model.known import beside
 from vgib.model.recognizer import SubgraphRecognizer
 from vgib.model.results import Subgraph
+from vgib.model.sufficient import MOST_RANKED
 from vgib.select.blocktree import Mask
 from vgib.select.policy import Selection
 from vgib.serve.limits import TooMuchError
@@ -77,7 +81,7 @@ class Quantity(NamedTuple):
     """The one number of a prediction that is followed from part to part.
 
     Attributes:
-        label: Its name.
+        label: Its name; of values their unit, where they have one.
         column: Its column among the outputs.
     """
 
@@ -88,9 +92,9 @@ class Quantity(NamedTuple):
 def quantity(answer: Answer) -> Quantity:
     """The value; of two classes the probability of the second, of more that of the likeliest."""
     if answer.classes is None:
-        return Quantity("value", 0)
+        return Quantity(answer.words.unit or "value", 0)
     column = 1 if len(answer.classes) <= 2 else int(answer.mean[0].argmax())
-    return Quantity(f"probability of class {answer.classes[column]}", column)
+    return Quantity(f"probability of {answer.words.name(answer.classes[column])}", column)
 
 
 @dataclass(frozen=True)
@@ -175,6 +179,35 @@ def sizes_of(
     return sizes
 
 
+def pieces_of(answer: Answer) -> list[dict[str, Any]]:
+    """The rings, functional groups and chains of one molecule, the strongest effect first."""
+    mol = as_mol(answer.graphs.ids[0]) if answer.graphs.ids else None
+    assert mol is not None
+    named = {group.atoms: group.name for group in functional_groups(mol)}
+    found = []
+    for atoms in answer.pieces(0):
+        found.append(
+            {
+                "atoms": list(atoms),
+                "smiles": fragment(mol, atoms, capped=False).smiles,
+                "name": named.get(atoms, ""),
+                "effect": float(answer.effects[list(atoms)].sum()),
+            }
+        )
+    return sorted(found, key=lambda piece: -abs(piece["effect"]))
+
+
+def beside_one(answer: Answer, model: SubgraphRecognizer) -> dict[str, Any]:
+    """What stands beside the prediction of one molecule."""
+    (told,) = beside([str(answer.graphs.ids and answer.graphs.ids[0])], model.known_)
+    drugs, half, value = model.among_drugs, model.card_.interval, float(answer.followed[0])
+    return {
+        **asdict(told),
+        "interval": None if half is None else [value - half, value + half],
+        "percentile": round(100 * float(np.searchsorted(drugs, value)) / len(drugs), 1),
+    }
+
+
 class Kept(NamedTuple):
     """What is left when some atoms of a molecule are taken away.
 
@@ -221,6 +254,9 @@ def _cut_block(blocks: Array, atoms: Sequence[int]) -> str | None:
 def _ranked(answer: Answer, selection: Selection) -> dict[int, list[Subgraph]]:
     """The best parts by their number of atoms, ascending."""
     (found,) = answer.choose(_every_size(answer, selection), slack=0)
+    if selection.by == "sufficient":  # what was recognized comes first at its size
+        (own,) = answer.choose(replace(selection, n=MOST_RANKED))
+        found = own + [part for part in found if part.nodes not in {one.nodes for one in own}]
     by_size: dict[int, list[Subgraph]] = {}
     for part in found:
         by_size.setdefault(len(part.nodes), []).append(part)
@@ -228,9 +264,13 @@ def _ranked(answer: Answer, selection: Selection) -> dict[int, list[Subgraph]]:
 
 
 def _every_size(answer: Answer, selection: Selection) -> Selection:
-    atoms = answer.graphs.num_nodes
-    steps = np.linspace(1, atoms, min(atoms, MOST_SIZES)).round().astype(int)
-    return replace(selection, size=tuple(int(step) / atoms for step in np.unique(steps)))
+    """The best-scored parts of all sizes, those of recognized parts among them."""
+    atoms, by = answer.graphs.num_nodes, selection.by
+    steps = np.linspace(1, atoms, min(atoms, MOST_SIZES)).round().astype(int).tolist()
+    if by == "sufficient":
+        by, shown = "scores", answer.sufficient(MOST_RANKED).found[0]
+        steps += [len(nodes) for nodes in shown]
+    return replace(selection, by=by, size=tuple(step / atoms for step in sorted(set(steps))))
 
 
 def _masks(parts: Sequence[Sequence[int]], atoms: int) -> Mask:

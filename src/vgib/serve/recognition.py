@@ -23,12 +23,13 @@ class Question:
     molecules: tuple[str, ...]
     selection: Selection = ANY
     scores_only: bool = False
+    details: bool = False
     max_atoms: int = 500
 
     @property
     def options(self) -> dict[str, Any]:
         """What :class:`~vgib.stream.work.Recognize` is told."""
-        names = ("selection", "scores_only", "max_atoms")
+        names = ("selection", "scores_only", "details", "max_atoms")
         return {name: getattr(self, name) for name in names}
 
     @property

@@ -45,12 +45,15 @@ class RecognizeRequest(Choosing):
     # Each may be too long: that one is refused, and not the request.
     molecules: list[str] = Field(min_length=1, examples=[["CC(=O)Nc1ccc(O)cc1", "CCO"]])
     model: str | None = MODEL
-    n: int = Field(1, ge=0, le=10, description="Parts at each size; 0 for scores alone.")
+    n: int = Field(1, ge=0, le=10, description="How many parts; 0 for scores alone.")
+    details: bool = Field(
+        False, description="Effects, interval, percentile, alerts, warnings and neighbors too."
+    )
     keep_ratio: list[Share] | None = Field(
         None,
         min_length=1,
         max_length=40,
-        description="Shares of the atoms to keep; without it, the part that scores one half.",
+        description="Shares of the atoms to keep; without it, the smallest sufficient part.",
         examples=[[0.3, 0.5]],
     )
 
@@ -82,6 +85,10 @@ class DrawRequest(Asked):
 
     molecule: Smiles
     scores: list[Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]] | None = None
+    effects: list[Annotated[float, Field(allow_inf_nan=False)]] | None = Field(
+        None, description="Signed effects, in the place of scores."
+    )
+    unit: str = Field("", max_length=100, description="Of the effects.")
     atoms: list[Atom] | None = Field(None, max_length=500, description="The chosen atoms.")
     width: int = Field(420, ge=80, le=2000)
     height: int = Field(320, ge=80, le=2000)
@@ -97,6 +104,18 @@ class SubgraphAnswer(BaseModel):
     atoms: list[int] = Field(description="Numbers in the molecule, from 0.")
     score: float = Field(description="The mean score of its atoms.")
     keep_ratio: float = Field(description="Its share of the atoms.")
+    value: float | None = Field(
+        None, description="Predicted from it alone; of classes the chance of the predicted one."
+    )
+    effect: float | None = Field(None, description="By how much it raises the prediction.")
+
+
+class NeighborAnswer(BaseModel):
+    """A training molecule that is like the one in question."""
+
+    similarity: float
+    measured: float
+    smiles: str | None = None
 
 
 class RowAnswer(BaseModel):
@@ -110,10 +129,27 @@ class RowAnswer(BaseModel):
     note: str | None = None
     prediction: float | int | list[float]
     probability: float | None = Field(None, description="Of the predicted class.")
+    statement: str = Field(description="The prediction in words.", examples=["mutagenic 98.7 %"])
     spread: float | None = Field(None, description="Standard deviation over the members.")
     stability: float | None = Field(None, description="How far the members agree, 0 to 1.")
     scores: list[float]
+    effects: list[float] | None = Field(None, description="By how much each atom raises it.")
     subgraphs: list[SubgraphAnswer]
+    why_none: str | None = Field(None, description="Why no part is shown, where none is.")
+    interval: list[float] | None = Field(None, description="Nine of ten measured values: where.")
+    percentile: float | None = Field(None, description="Among 217 known drugs.")
+    alerts: list[str] | None = None
+    warnings: list[str] | None = None
+    nearest: list[NeighborAnswer] | None = None
+
+
+class PieceAnswer(BaseModel):
+    """A ring system, functional group or chain of a molecule."""
+
+    atoms: list[int]
+    smiles: str
+    name: str = Field(description="Of a functional group; else empty.")
+    effect: float
 
 
 class RejectedAnswer(BaseModel):
@@ -184,10 +220,22 @@ class InspectAnswer(BaseModel):
     members: list[float]
     stability: float | None = Field(description="As /recognize answers it.")
     scores: list[float] = Field(description="The mean over the members.")
-    chosen: int = Field(description="The size that is recognized when none is asked for.")
+    statement: str = Field(description="The prediction in words.", examples=["mutagenic 98.7 %"])
+    effects: list[float] = Field(description="By how much each atom raises the prediction.")
+    effect_unit: str = Field(description="Of the effects.", examples=["log-odds of mutagenic"])
+    subgraphs: list[SubgraphAnswer] = Field(description="As /recognize answers them.")
+    why_none: str | None = Field(description="Why no part is shown, where none is.")
+    pieces: list[PieceAnswer] = Field(description="Rings, groups and chains, with their effects.")
+    interval: list[float] | None = Field(description="Nine of ten measured values: where.")
+    percentile: float = Field(description="Among 217 known drugs.")
+    alerts: list[str]
+    warnings: list[str]
+    nearest: list[NeighborAnswer]
+    tolerance: float = Field(description="How far a sufficient part may be off.")
     sizes: list[SizeAnswer]
     sketch: Drawing
     scale: list[str] = Field(description="The colors of evenly spaced scores from 0 to 1.")
+    signed_scale: list[str] = Field(description="The colors of effects, lowest to highest.")
 
 
 class WhatIfAnswer(BaseModel):

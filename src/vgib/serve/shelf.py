@@ -54,7 +54,7 @@ class ModelShelf:
     @property
     def default(self) -> str:
         """The model that is taken when none is named."""
-        return "qed" if "qed" in self.places else self.names()[0]
+        return zoo.DEFAULT if zoo.DEFAULT in self.places else self.names()[0]
 
     def card(self, name: str) -> Card:
         """What a model says about itself."""

@@ -9,7 +9,7 @@ from typing import Any, TypeAlias
 
 import pyarrow as pa
 
-from vgib.chem.draw import RAMP, draw
+from vgib.chem.draw import RAMP, SIGNED, draw
 from vgib.chem.shapes import as_hex
 from vgib.chem.sketch import sketch
 from vgib.errors import InputError, VgibError
@@ -17,7 +17,14 @@ from vgib.model.results import DECIMALS
 from vgib.select.policy import Selection
 from vgib.serve import schemas, uploads
 from vgib.serve.explaining import Explaining
-from vgib.serve.inspection import inspect, keep_atoms, quantity, sizes_of
+from vgib.serve.inspection import (
+    beside_one,
+    inspect,
+    keep_atoms,
+    pieces_of,
+    quantity,
+    sizes_of,
+)
 from vgib.serve.lanes import by_halves
 from vgib.serve.recognition import Question, Reply, reply
 from vgib.serve.shelf import ModelShelf
@@ -94,7 +101,7 @@ class Inspect:
         followed = quantity(answer)
         values = answer.values[:, 0, followed.column]
         sizes = sizes_of(answer, replace(own, n=asked.n), followed, with_stability=True)
-        (recognized,) = answer.recognitions(own)
+        (recognized,) = answer.recognitions(replace(own, n=asked.n), effects=True)
         stability = None if answer.members == 1 else float(answer.agreement(own)[0])
         row = recognized.to_json()
         return json_bytes(
@@ -108,11 +115,19 @@ class Inspect:
                 "value": float(values.mean()),
                 "spread": float(values.std()),
                 "members": values.tolist(),
+                "statement": row["statement"],
                 "scores": row["scores"],
-                "chosen": len(recognized.subgraphs[0].nodes),
+                "effects": row["effects"],
+                "effect_unit": answer.effect_unit,
+                "subgraphs": [{"atoms": part.pop("nodes"), **part} for part in row["subgraphs"]],
+                "why_none": row["why_none"],
+                "tolerance": answer.tolerance[0],
+                "pieces": pieces_of(answer),
+                **beside_one(answer, model),
                 "sizes": [asdict(size) for size in sizes],
                 "sketch": asdict(sketch(molecule.smiles)),
                 "scale": [as_hex(color) for color in RAMP],
+                "signed_scale": [as_hex(color) for color in SIGNED],
             }
         )
 
@@ -131,7 +146,8 @@ class ExplainOne:
         molecule = inspect(asked.molecule, desk.shelf.get(self.model), max_atoms=self.max_atoms)
         scores = desk.explaining.scores(self.model, asked.method, molecule.answer.graphs)
         answer = molecule.answer.with_scores(scores)
-        selection = Selection.of(None, asked.rule, asked.by, asked.n)
+        by = asked.by or (None if asked.rule else "scores")
+        selection = Selection.of(None, asked.rule, by, asked.n)
         sizes = sizes_of(answer, selection, quantity(answer))
         return json_bytes(
             {
@@ -175,6 +191,8 @@ class Draw:
             asked.molecule,
             asked.scores,
             asked.atoms,
+            effects=asked.effects,
+            unit=asked.unit,
             size=(asked.width, asked.height),
             legend=asked.legend,
             transparent=asked.transparent,

@@ -21,9 +21,29 @@ SUBGRAPHS = pa.list_(
             pa.field("atoms", pa.list_(pa.int32())),
             pa.field("score", pa.float64()),
             pa.field("keep_ratio", pa.float64()),
+            pa.field("value", pa.float64()),
+            pa.field("effect", pa.float64()),
         ]
     )
 )
+
+NEAREST = pa.list_(
+    pa.struct(
+        [
+            pa.field("similarity", pa.float64()),
+            pa.field("measured", pa.float64()),
+            pa.field("smiles", pa.string()),
+        ]
+    )
+)
+BESIDE: dict[str, Any] = {
+    "interval": pa.list_(pa.float64()),
+    "percentile": pa.float64(),
+    "alerts": pa.list_(pa.string()),
+    "warnings": pa.list_(pa.string()),
+    "nearest": NEAREST,
+}
+"""What stands beside a prediction, where details are asked for."""
 
 ABOUT = {
     LINE: "the line of the source on which the record starts, from 1",
@@ -32,11 +52,21 @@ ABOUT = {
     "note": "what was changed before use, such as a salt that was left out",
     "prediction": "the predicted value, class, or list of values",
     "probability": "of classes only: the chance that the model gives to the predicted class",
+    "statement": "the prediction in words: the class with its probability, or value and unit",
     "spread": "the standard deviation of the prediction over the members of an ensemble",
     "stability": "how far the members agree on the atoms, from 0 to 1; empty for a single model",
     "scores": "a number in [0, 1] for each atom",
-    "subgraphs": "the recognized parts, best first at each size: the fragment's SMILES with * "
-    "where bonds were cut, its atoms in the parent from 0, their mean score, their share of all",
+    "effects": "by how much each atom raises the prediction: in its unit, or in log-odds of the "
+    "second class; empty where they were not asked for",
+    "interval": "where nine of ten measured values of held-out molecules lay: low and high",
+    "percentile": "the share of 217 known drugs with a lower prediction, in percent",
+    "alerts": "structural alerts, each with its list (brenk, pains, nih)",
+    "warnings": "why the model may not know such a molecule",
+    "nearest": "the most similar training molecules: similarity, measured value, structure",
+    "subgraphs": "the recognized parts, best first: the fragment's SMILES with * where bonds were "
+    "cut, its atoms in the parent from 0, their mean score, their share of all, what is predicted "
+    "from the part alone (of classes the probability of the predicted one), and its effect",
+    "why_none": "why no part is shown, where none is",
 }
 """What each column holds; the Parquet file carries these sentences along."""
 
@@ -69,10 +99,12 @@ def results_schema(task: str, outputs: int, carried: Iterable[pa.Field] = ()) ->
         kinds |= {"prediction": pa.int64(), "probability": pa.float64()}
     else:
         kinds["prediction"] = pa.float64() if outputs == 1 else pa.list_(pa.float64())
+    kinds["statement"] = pa.string()
     several = task == "regression" and outputs > 1
     kinds |= {"spread": pa.list_(pa.float64()) if several else pa.float64()}
     kinds["stability"] = pa.float64()
-    kinds |= {"scores": pa.list_(pa.float32()), "subgraphs": SUBGRAPHS}
+    kinds |= {"scores": pa.list_(pa.float32()), "effects": pa.list_(pa.float32())}
+    kinds |= {"subgraphs": SUBGRAPHS, "why_none": pa.string()} | BESIDE
     fields = [pa.field(name, kind, metadata={"about": ABOUT[name]}) for name, kind in kinds.items()]
     others = list(carried)
     check_carried(field.name for field in others)

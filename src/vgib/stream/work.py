@@ -6,7 +6,7 @@ is the same wherever it was computed.
 
 import gc
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import lru_cache
 from itertools import chain
 from pathlib import Path
@@ -25,10 +25,12 @@ from vgib.errors import InputError, VgibError
 from vgib.limits import MAX_ATOMS
 from vgib.model.answer import Answer
 from vgib.model.card import Card
+from vgib.model.known import beside
 from vgib.model.recognizer import SubgraphRecognizer
 from vgib.model.results import Subgraph
 from vgib.select.policy import ANY, Selection
 from vgib.stream.schema import (
+    BESIDE,
     ID,
     LINE,
     PROBLEM,
@@ -59,6 +61,8 @@ class Recognize:
             already.
         selection: How subgraphs are chosen; what it leaves open is as the model's card says.
         scores_only: Whether no subgraphs are chosen, which is fastest.
+        details: Whether signed effects of atoms and parts are computed, and what stands beside the
+            prediction: interval, percentile among drugs, alerts, warnings, nearest neighbors.
         mixtures: Whether the largest component of a salt is used, or salts are refused.
         max_atoms: Molecules with more heavy atoms are refused.
         single: Whether the main member of the model is asked alone: faster, but without spread and
@@ -69,6 +73,7 @@ class Recognize:
     model: str | Path | SubgraphRecognizer
     selection: Selection = ANY
     scores_only: bool = False
+    details: bool = False
     mixtures: Mixtures = "largest"
     max_atoms: int = MAX_ATOMS
     single: bool = False
@@ -150,7 +155,15 @@ class Recognize:
         answer = self._answer(readings)
         selection = self.selection.or_else(self.card.selection)
         # Chosen first, by all members at once: their own choices then find most parts predicted.
-        found = [[] for _ in readings.smiles] if self.scores_only else answer.choose(selection)
+        found: list[list[Subgraph]] = [[] for _ in readings.smiles]
+        why_none: Sequence[str | None] = [None] * len(found)
+        if not self.scores_only:
+            found, why_none = answer.explained(selection)
+        ptr = answer.graphs.node_ptr.numpy()
+        effects: Any = pa.nulls(len(found), pa.list_(pa.float32()))
+        if self.details:
+            found = answer.with_effects(found)
+            effects = _lists(ptr, answer.effects, pa.float32())
         notes = dict(readings.notes)
         columns: dict[str, Any] = {
             LINE: kept[LINE],
@@ -159,11 +172,31 @@ class Recognize:
             "note": [notes.get(position) for position in readings.kept],
             **_predictions(answer),
             "stability": _stability(answer, selection),
-            "scores": _lists(answer.graphs.node_ptr.numpy(), answer.node_scores, pa.float32()),
+            "scores": _lists(ptr, answer.node_scores, pa.float32()),
+            "effects": effects,
             "subgraphs": _subgraphs(found),
+            "why_none": why_none,
+            **self._beside(answer, readings),
             **{field.name: kept[field.name] for field in carried},
         }
         return pa.table(columns, schema=schema)
+
+    def _beside(self, answer: Answer, readings: Readings) -> dict[str, Any]:
+        """What stands beside each prediction."""
+        if not self.details:
+            return {name: pa.nulls(len(answer.graphs), kind) for name, kind in BESIDE.items()}
+        drugs, half = self.recognizer.among_drugs, self.card.interval
+        told = beside(readings.mols or readings.smiles, self.recognizer.known_)
+        below = np.searchsorted(drugs, answer.followed)
+        return {
+            "interval": [
+                None if half is None else [value - half, value + half] for value in answer.followed
+            ],
+            "percentile": np.round(100 * below / len(drugs), 1),
+            "alerts": [one.alerts for one in told],
+            "warnings": [one.warnings for one in told],
+            "nearest": [[asdict(each) for each in one.nearest] for one in told],
+        }
 
     def _answer(self, readings: Readings) -> Answer:
         """What the model says of the molecules that were read."""
@@ -176,6 +209,7 @@ def _predictions(answer: Answer) -> dict[str, Any]:
     columns: dict[str, Any] = {"prediction": list(answer.predictions)}
     if answer.probability is not None:
         columns["probability"] = answer.probability
+    columns["statement"] = answer.statements
     spread = [None] * len(answer.graphs)
     return columns | {"spread": spread if answer.members == 1 else list(answer.prediction_spread)}
 
@@ -252,6 +286,8 @@ def _subgraphs(found: list[list[Subgraph]]) -> pa.ListArray:
         _lists(_offsets(atoms), list(chain.from_iterable(atoms)), pa.int32()),
         pa.array([subgraph.score for subgraph in flat], pa.float64()),
         pa.array([subgraph.keep_ratio for subgraph in flat], pa.float64()),
+        pa.array([subgraph.value for subgraph in flat], pa.float64()),
+        pa.array([subgraph.effect for subgraph in flat], pa.float64()),
     ]
     structs = pa.StructArray.from_arrays(columns, fields=list(SUBGRAPHS.value_type))
     offsets = pa.array(_offsets(found), pa.int32())

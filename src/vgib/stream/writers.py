@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
@@ -18,10 +19,13 @@ from vgib.chem.sdf import SdWriter
 from vgib.data.files import ensure_writable, replacing
 from vgib.errors import InputError, unknown_name
 from vgib.model.results import DECIMALS, DIGITS, rounded
-from vgib.stream.schema import Recognized
+from vgib.stream.schema import BESIDE, Recognized
 
 Write = Callable[[pa.Table], None]
 """Takes tables of results, one after the other."""
+
+TOLD = ("score", "keep_ratio", "value", "effect")
+"""The numbers that are told of a part."""
 
 SUFFIXES = (".csv", ".jsonl", ".parquet", ".sdf", ".html")
 
@@ -98,12 +102,21 @@ def _sdf(path: Path, schema: pa.Schema) -> Iterator[Write]:
 
 def _properties(row: dict[str, Any]) -> dict[str, Any]:
     """What an SD record tells of the whole molecule: one value for each tag."""
-    plain = {key: value for key, value in row.items() if key not in ("id", "scores", "subgraphs")}
+    left_out = ("id", "scores", "effects", "subgraphs", *BESIDE)
+    plain = {key: value for key, value in row.items() if key not in left_out}
+    plain |= {key: "; ".join(row[key]) for key in ("alerts", "warnings") if row[key]}
+    (plain["nearest"],) = _neighbors([row["nearest"] or None])
+    if row["interval"]:
+        plain["interval"] = " ".join(f"{end:.{DIGITS}g}" for end in row["interval"])
+    plain["percentile"] = row["percentile"]
+    if row["effects"]:
+        plain["atom_effects"] = " ".join(f"{round(each, DECIMALS)}" for each in row["effects"])
     for rank, part in enumerate(row["subgraphs"], 1):
         plain[f"subgraph_{rank}"] = part["smiles"]
         plain[f"subgraph_{rank}_atoms"] = " ".join(map(str, part["atoms"]))
-        plain[f"subgraph_{rank}_score"] = round(part["score"], DECIMALS)
-        plain[f"subgraph_{rank}_keep_ratio"] = round(part["keep_ratio"], DECIMALS)
+        for name in TOLD:
+            if part[name] is not None:
+                plain[f"subgraph_{rank}_{name}"] = round(part[name], DECIMALS)
     return {key: value for key, value in plain.items() if value is not None}
 
 
@@ -116,30 +129,26 @@ def csv_of(results: pa.Table, with_header: bool = True) -> str:
         return ""  # the header comes with the first row
     table = results.combine_chunks()
     lists = table["subgraphs"].combine_chunks()
-    parts = lists.flatten()
-    if len(parts):
-        parents = pc.list_parent_indices(lists)
-        starts = lists.offsets.to_numpy()
-        rank = pa.array(range(len(parts)), pa.int64())
-        rank = pc.add(pc.subtract(rank, pa.array(starts[parents.to_numpy()] - starts[0])), 1)
-        table = table.take(parents)
-        told = {
-            "rank": rank,
-            "subgraph": parts.field("smiles"),
-            "atoms": _joined(parts.field("atoms")),
-            "score": pc.round(parts.field("score"), DECIMALS),
-            "keep_ratio": pc.round(parts.field("keep_ratio"), DECIMALS),
-        }
-    else:
-        told = {name: pa.nulls(len(table)) for name in ("rank", "subgraph", "atoms")}
-        told |= {name: pa.nulls(len(table)) for name in ("score", "keep_ratio")}
+    parts, counts = lists.flatten(), lists.value_lengths().to_numpy()
+    rows = np.maximum(counts, 1)  # of each molecule, one row at least
+    parent = np.repeat(np.arange(len(table)), rows)
+    rank = np.arange(len(parent)) - np.repeat(np.cumsum(rows) - rows, rows)
+    first = np.cumsum(counts) - counts
+    place = pa.array(first[parent] + rank, mask=counts[parent] == 0)
+    table, parts = table.take(pa.array(parent)), parts.take(place)
+    told: dict[str, Any] = {
+        "rank": pa.array(rank + 1, mask=counts[parent] == 0),
+        "subgraph": pc.struct_field(parts, "smiles"),
+        "atoms": _joined(pc.struct_field(parts, "atoms")),
+    }
+    told |= {name: pc.round(pc.struct_field(parts, name), DECIMALS) for name in TOLD}
     columns: dict[str, Any] = {}
     for name in table.column_names:
         if name == "subgraphs":
             columns |= told
         else:
             cells = table[name].combine_chunks()
-            columns[name] = _joined(cells) if pa.types.is_list(cells.type) else cells
+            columns[name] = _plain(cells) if pa.types.is_list(cells.type) else cells
     return _csv(pa.table(columns), with_header)
 
 
@@ -158,6 +167,30 @@ def _cells(column: pa.ChunkedArray) -> list[Any]:
     if pa.types.is_floating(column.type):
         return ["" if value is None else f"{value:.{DIGITS}g}" for value in cells]
     return cells
+
+
+def _plain(lists: pa.ListArray) -> Any:
+    """A list as one cell: numbers with blanks between them, sentences and neighbors by ``;``."""
+    kind = lists.type.value_type
+    if pa.types.is_string(kind):
+        return pc.binary_join(lists, "; ")
+    return _neighbors(lists.to_pylist()) if pa.types.is_struct(kind) else _joined(lists)
+
+
+def _neighbors(rows: Sequence[Sequence[dict[str, Any]] | None]) -> list[str | None]:
+    """``similarity measured structure`` of each neighbor."""
+    told = []
+    for row in rows:
+        each = [
+            " ".join(str(part) for part in (round(one["similarity"], 2), *_rest(one)))
+            for one in row or ()
+        ]
+        told.append(None if row is None else "; ".join(each))
+    return told
+
+
+def _rest(one: dict[str, Any]) -> list[Any]:
+    return [f"{one['measured']:.{DIGITS}g}", *([one["smiles"]] if one["smiles"] else [])]
 
 
 def _joined(lists: pa.ListArray) -> pa.Array:

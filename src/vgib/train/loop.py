@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from math import ceil, isfinite
 from pathlib import Path
 from time import monotonic, perf_counter
@@ -197,6 +198,7 @@ def predict_parts(
     net: SubgraphNet,
     graphs: PackedGraphs,
     part: Tensor,
+    owner: Tensor | None = None,
     *,
     batch_size: int = 1024,
     device: torch.device | str = "cpu",
@@ -210,19 +212,28 @@ def predict_parts(
         net: The model.
         graphs: Whole graphs.
         part: The nodes that are there, ``bool [num_nodes]``.
+        owner: The graph that each part is of, where there are many of some; see
+            :meth:`vgib.data.packed.PackedGraphs.parts`.
         batch_size: Graphs that are computed at once.
         device: Where to compute.
     """
+    owner = torch.arange(len(graphs)) if owner is None else owner
     if not net.bottleneck.judges_parts:
-        return predict(net, graphs.induced(part), batch_size=batch_size, device=device)[0]
+        induced = replace(graphs, ids=None).parts(owner, part)
+        return predict(net, induced, batch_size=batch_size, device=device)[0]
     net.to(device).eval()
-    outputs, first = [], 0
+    outputs = []
     with threads(1):
+        seen = []
         for batch in graphs.batches(batch_size, device=device):
-            keep = part[first : first + len(batch.x)].float().to(device)
-            first += len(batch.x)
-            encoded = net.encode(batch.x, batch.adj, batch.graphs)
-            outputs.append(net.rescale(net.bottleneck.judge(encoded, keep)).cpu())
+            seen.append(net.bottleneck.part_inputs(net.encode(batch.x, batch.adj, batch.graphs)))
+        inputs = torch.cat(seen)
+        numbers = torch.arange(graphs.num_nodes).unsqueeze(1)
+        parts = replace(graphs, x=numbers, cardinalities=None, ids=None).parts(owner, part)
+        for batch in parts.batches(batch_size, device=device):
+            x = inputs[batch.x.squeeze(1).long()]
+            judged = net.bottleneck.judge_inputs(x, batch.adj, batch.graphs)
+            outputs.append(net.rescale(judged).cpu())
     return torch.cat(outputs)
 
 

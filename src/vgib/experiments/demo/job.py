@@ -214,7 +214,7 @@ def ask_shipped_models(out: Path, say: Say) -> tuple[tuple[Path, ...], str]:
 def with_fragments(drugs: pd.DataFrame, *, seed: int) -> PackedGraphs:
     """The drugs and random ring-intact fragments of theirs, labeled by RDKit."""
     whole = from_smiles(drugs["smiles"].tolist()).graphs
-    blocks = blocks_of(whole, whole.edge_attr)
+    blocks = blocks_of(whole, whole.x, whole.edge_attr)
     rng = np.random.default_rng(seed)
     found = dict.fromkeys(drugs["smiles"])
     for _ in range(FRAGMENTS_EACH):
@@ -238,7 +238,7 @@ def divergences(
     whole = qed(names)
     found = np.abs(qed([_capped(r) for r in recognitions]) - whole)
     rng = np.random.default_rng(seed)
-    blocks = blocks_of(graphs, graphs.edge_attr)
+    blocks = blocks_of(graphs, graphs.x, graphs.edge_attr)
     draws = []
     for _ in range(20):
         masks = _split(random_ring_intact(graphs, blocks, sizes, rng), graphs)

@@ -62,7 +62,7 @@ class Atlas:
         self.mols = [parse(text, stereo=False).mol for text in self.smiles]
         self.whole: Floats = oracle(self.smiles)
         graphs = from_smiles(self.smiles, features="element", workers=1).graphs
-        trees = block_trees(graphs, blocks_of(graphs, graphs.edge_attr))
+        trees = block_trees(graphs, blocks_of(graphs, graphs.x, graphs.edge_attr))
         self.parts: list[dict[Nodes, float]] = []
         listed = [
             [

@@ -5,13 +5,13 @@ import * as chart from "/page/chart.js";
 import { setUpBoard } from "/page/board.js";
 import { $, announce, h, like, number, percent, plural, show, table } from "/page/dom.js";
 import { save, saveCsv, saveJson, svgPng, svgText } from "/page/files.js";
-import { focusAtom, molecule } from "/page/picture.js";
+import { colorOf, focusAtom, molecule } from "/page/picture.js";
 import { setUpTable } from "/page/table.js";
 import { setUpTheme } from "/page/theme.js";
 
 const QUICK = ["occlusion", "ig", "gradcam"]; // chosen at first
 const ONE_OF_ONE = /^the given SMILES: none of the 1 molecules can be used; line 1 \(.*?\): /;
-const EXAMPLE = "CC(=O)Nc1ccc(O)cc1";
+const EXAMPLE = "C1OC1COc1ccccc1"; // phenyl glycidyl ether, whose epoxide is the alert
 
 const state = {
   models: [],
@@ -31,7 +31,11 @@ const part = () => size().parts[state.rank] ?? size().parts[0];
 const kept = () => state.own ?? new Set(part().atoms);
 const isProbability = () => state.found.quantity.startsWith("probability");
 const told = (value) => (isProbability() ? `${(100 * value).toFixed(1)} %` : like(value, state.found.value));
-const unit = () => (isProbability() ? ` ${state.found.quantity}` : model()?.unit && !model().unit.startsWith("none") ? ` ${model().unit}` : "");
+const unit = () => (state.found.quantity === "value" ? "" : ` ${state.found.quantity}`);
+const signed = (value) => `${value < 0 ? "−" : "+"}${number(Math.abs(value), 2)}`;
+const largest = () => Math.max(...state.found.effects.map(Math.abs));
+const effectColor = (effect) => colorOf(largest() ? 0.5 + effect / largest() / 2 : 0.5, state.found.signed_scale);
+const scoreColor = (score) => colorOf(score, state.found.scale);
 
 // ---- asking ----------------------------------------------------------------------------------
 
@@ -75,15 +79,15 @@ async function recognize(view = {}) {
   announce(`Predicted ${told(state.found.value)}${unit()}; the part has ${plural(kept().size, "atom")}`);
   if (state.own) await askWhatIf();
   if (view.methods?.length) {
+    $("compare-card").open = true;
     for (const box of $("boxes").querySelectorAll("input")) box.checked = view.methods.includes(box.value);
     await compare();
   }
 }
 
-/** The recognized size; where that is the whole molecule, half of it, which says more. */
+/** The size of the recognized part; where there is none, half of the molecule. */
 function firstSize() {
-  const all = state.found.scores.length;
-  return state.found.chosen < all ? state.found.chosen : all / 2;
+  return state.found.subgraphs[0]?.atoms.length ?? state.found.scores.length / 2;
 }
 
 function nearestStep(atoms) {
@@ -160,31 +164,85 @@ function render() {
 function renderPrediction() {
   const { found } = state;
   const many = found.members.length > 1;
-  $("value").textContent = `${told(found.value)}`;
-  $("spread").textContent = `${many ? `± ${told(found.spread)}` : ""}${unit()}`;
-  const label = model()?.task === "classification" ? `Predicted class: ${found.prediction}. ` : "";
+  $("value").textContent = found.statement;
+  $("spread").textContent = many ? `± ${told(found.spread)}` : "";
+  const what = isProbability() ? `${found.quantity[0].toUpperCase()}${found.quantity.slice(1)}: ${told(found.value)}. ` : "";
   $("members-told").textContent = many
-    ? `${label}Mean and standard deviation of ${found.members.length} models that differ in their seed alone.`
-    : `${label}One model; how far it can be trusted is not known.`;
+    ? `${what}Mean and standard deviation of ${found.members.length} models that differ in their seed alone.`
+    : `${what}One model; how far it can be trusted is not known.`;
+  $("beside").replaceChildren(...besides().map(([title, text]) => h("li", {}, h("b", {}, `${title}: `), text)));
   $("members").replaceChildren(many ? chart.members(found.members, found.value, told) : "");
-  const wide = found.chosen === found.scores.length ? "every part of it scores one half or more" : "";
-  $("note").textContent = [found.note, wide].filter(Boolean).join("; ");
-  $("scale").style.background = `linear-gradient(90deg, ${found.scale.join(", ")})`;
+  $("note").textContent = found.note ?? "";
+  $("effect-unit").textContent = found.effect_unit || "the unit of the prediction";
+  renderPieces();
+}
+
+/** What to know before the prediction is trusted. */
+function besides() {
+  const { interval, percentile, nearest, alerts, warnings } = state.found;
+  const facts = [];
+  if (interval) facts.push(["Nine of ten", `measured values of held-out molecules lay in such an interval: ${told(interval[0])} to ${told(interval[1])}${unit()}`]);
+  facts.push(["Among known drugs", `higher than ${Math.round(percentile)} % of 217`]);
+  if (nearest.length) {
+    const [one] = nearest;
+    const seen = one.similarity === 1 ? "Seen in training" : "Nearest in training";
+    facts.push([seen, `similarity ${one.similarity.toFixed(2)}, measured ${number(one.measured)}${one.smiles ? ` (${one.smiles})` : ""}`]);
+  }
+  if (alerts.length) facts.push(["Structural alerts", alerts.join("; ")]);
+  for (const warning of warnings) facts.push(["Careful", `this molecule ${warning}`]);
+  return facts;
+}
+
+/** Rings, groups and chains: the first what-if is to take one away. */
+function renderPieces() {
+  const { found } = state;
+  const all = found.scores.length;
+  const bar = (effect) => {
+    const width = largest() ? Math.round((60 * Math.abs(effect)) / Math.max(...found.pieces.map((one) => Math.abs(one.effect)))) : 0;
+    return h("span", { class: "bar", style: `width:${width}px;background:${effectColor(effect < 0 ? -largest() : largest())}`, "aria-hidden": "true" });
+  };
+  const columns = [
+    ["Piece", (one) => [h("code", {}, one.smiles), one.name ? ` ${one.name}` : ""], false],
+    ["Effect", (one) => [signed(one.effect), " ", bar(one.effect)], false],
+    ["", (one) => (one.atoms.length < all
+      ? h("button", { type: "button", class: "quiet small", "aria-label": `Remove ${one.name || one.smiles}`, onclick: () => remove(one.atoms) }, "Remove")
+      : ""), false],
+  ];
+  $("pieces").replaceChildren(table(columns, found.pieces, `Pieces of the molecule with their effects, in ${found.effect_unit}`));
+}
+
+function remove(atoms) {
+  const gone = new Set(atoms);
+  state.own = new Set([...state.found.scores.keys()].filter((atom) => !gone.has(atom)));
+  state.ownAnswer = null;
+  renderPicture();
+  renderPart();
+  remember();
+  askWhatIf();
 }
 
 function renderPicture() {
   const { found } = state;
   const label = `${found.smiles}: ${kept().size} of ${found.scores.length} atoms kept. Each atom is a button.`;
-  const view = { sketch: found.sketch, scale: found.scale, scores: found.scores, kept: kept(), label, onToggle: toggle };
-  $("picture").replaceChildren(molecule(view));
+  const byEffect = $("color").value === "effect";
+  const fills = byEffect ? found.effects.map(effectColor) : found.scores.map(scoreColor);
+  const about = (atom) => `score ${found.scores[atom].toFixed(2)}, effect ${signed(found.effects[atom])}`;
+  $("picture").replaceChildren(molecule({ sketch: found.sketch, fills, told: about, kept: kept(), label, onToggle: toggle }));
+  const scale = byEffect ? found.signed_scale : found.scale;
+  $("scale").style.background = `linear-gradient(90deg, ${scale.join(", ")})`;
+  $("scale-low").textContent = byEffect ? `lowers ${signed(-largest())}` : "score 0";
+  $("scale-high").textContent = byEffect ? `${signed(largest())} raises, ${found.effect_unit || "per atom"}` : "1";
 }
 
 function renderPart() {
   const { found, own, ownAnswer } = state;
   const shown = own ? ownAnswer : part();
-  $("part-title").textContent = own ? "Your part alone" : "The part alone";
+  const none = !own && found.why_none;
+  $("part-title").textContent = own ? "Your part alone" : none ? "No part found" : isShown() ? "The smallest part that suffices" : "The part alone";
+  show($("part-why"), Boolean(none));
+  $("part-why").textContent = none ? `Because ${found.why_none}. The best-scored part of each size can still be looked at:` : "";
   show($("reset"), Boolean(own));
-  $("part-value").textContent = shown ? told(shown.value) : "…";
+  $("part-value").textContent = shown ? `${told(shown.value)}${unit()}` : "…";
   const many = found.members.length > 1;
   $("part-spread").textContent = shown && many ? `± ${told(shown.spread)}` : "";
   $("part-smiles").textContent = shown?.smiles ?? "";
@@ -206,16 +264,21 @@ function rankButton(one, rank) {
   );
 }
 
+/** Whether the part that is looked at is the one that was recognized. */
+function isShown() {
+  const [first] = state.found.subgraphs;
+  return first && first.atoms.join() === part().atoms.join();
+}
+
 function partTold() {
   const [low, middle, high] = size().random;
-  const whole = state.found.value;
   if (size().atoms === state.found.scores.length) {
     return "This is the whole molecule. Move the slider to a smaller part.";
   }
   const steady = size().stability;
   const trust = steady == null ? "" : ` Over the seeds, chosen atoms agree to ${percent(steady)}.`;
-  return `${told(Math.abs(part().value - whole))} away from the whole molecule. Random parts of this size: ` +
-    `${told(Math.abs(middle - whole))} away in the middle, ${told(low)} to ${told(high)} nine times of ten.${trust}`;
+  return `From the whole molecule: ${told(state.found.value)}. From random parts of this size: ${told(middle)} in the middle, ` +
+    `${told(low)} to ${told(high)} nine times of ten.${trust}`;
 }
 
 function ownTold(answer) {
@@ -223,7 +286,7 @@ function ownTold(answer) {
   const change = answer.value - state.found.value;
   const sign = change < 0 ? "−" : "+";
   const reason = answer.reason ? ` Note: ${answer.reason}; the model reads the atoms as they were.` : "";
-  return `${sign}${told(Math.abs(change))} against the whole molecule.${reason}`;
+  return `${sign}${told(Math.abs(change))} against the ${told(state.found.value)} of the whole molecule.${reason}`;
 }
 
 function renderChart() {
@@ -231,7 +294,7 @@ function renderChart() {
   const at = own ? own.size : size().atoms;
   const value = own ? ownAnswer?.value ?? NaN : part().value;
   $("chart").replaceChildren(
-    chart.sizes({ room: $("chart").clientWidth, sizes: found.sizes, whole: found.value, at, value, quantity: found.quantity, onPick: (step) => pick(step, 0) }),
+    chart.sizes({ room: $("chart").clientWidth, sizes: found.sizes, whole: found.value, tolerance: found.tolerance, at, value, quantity: found.quantity, onPick: (step) => pick(step, 0) }),
   );
   const columns = [
     ["Atoms", (one) => String(one.atoms), true],
@@ -265,14 +328,14 @@ function comparedCard({ name, scores, sizes, problem }) {
   const best = sizes.reduce((one, other) => (Math.abs(other.atoms - wanted) < Math.abs(one.atoms - wanted) ? other : one));
   const chosen = new Set(best.parts[0].atoms);
   const label = `Scores by ${name}; ${chosen.size} atoms outlined`;
-  const view = { sketch: state.found.sketch, scale: state.found.scale, scores, kept: chosen, label };
-  const far = Math.abs(best.parts[0].value - state.found.value);
+  const view = { sketch: state.found.sketch, fills: scores.map(scoreColor), kept: chosen, label };
+  const about = state.methods.find((one) => one.name === name)?.about ?? "";
   return h(
     "figure",
     {},
     h("div", { class: "paper" }, molecule(view)),
-    h("figcaption", {}, h("b", {}, name), h("br"), `${told(best.parts[0].value)} from its ${plural(best.atoms, "atom")}, ${told(far)} from the whole`,
-      h("br"), h("code", {}, best.parts[0].smiles)),
+    h("figcaption", {}, h("b", {}, name), h("br"), `${told(best.parts[0].value)} from its ${plural(best.atoms, "atom")}, ${told(state.found.value)} from the whole`,
+      h("br"), about && h("span", { class: "soft" }, about), h("br"), h("code", {}, best.parts[0].smiles)),
   );
 }
 
@@ -300,6 +363,7 @@ function remember() {
 
 function chosenBy() {
   const rule = $("rule").value;
+  if (rule === "sufficient") return {};
   return rule === "predicted" ? { by: "prediction" } : { rule };
 }
 
@@ -355,7 +419,9 @@ function describeModel() {
   const quality = metric && Number.isFinite(metric.value) ? ` On held-out molecules, ${one.headline.replaceAll("_", " ")}: ${number(metric.value)}.` : "";
   const seeds = one.members > 1 ? ` ${one.members} seeds.` : "";
   const summary = (one.summary || "A model of one's own").replace(/[.\s]*$/, ".");
-  $("about-model").textContent = `${summary}${quality}${seeds} License: ${one.license.replace(/\.$/, "")}.`;
+  $("about-model").textContent = `${summary}${quality}${seeds}`;
+  const sources = one.data.sources?.join(", ");
+  $("license").textContent = `${sources ? `Trained on ${sources}. ` : ""}License: ${one.license.replace(/\.$/, "")}.`;
 }
 
 function setUpMethods() {
@@ -372,6 +438,7 @@ function setUpSaving() {
     ["atom", (atom) => atom],
     ["element", (atom) => state.found.sketch.symbols[atom]],
     ["score", (atom) => state.found.scores[atom]],
+    ["effect", (atom) => state.found.effects[atom]],
     ["kept", (atom) => (kept().has(atom) ? 1 : 0)],
   ];
   const parts = [
@@ -431,6 +498,7 @@ function setUpControls() {
     if (state.found && !$("molecule-view").hidden) recognize();
   });
   $("rule").addEventListener("change", () => state.found && recognize());
+  $("color").addEventListener("change", () => state.found && renderPicture());
   $("size").addEventListener("input", () => pick(Number($("size").value), 0));
   $("reset").addEventListener("click", () => {
     pick(state.step, state.rank);

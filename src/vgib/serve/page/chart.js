@@ -34,7 +34,7 @@ export function members(values, mean, told) {
 }
 
 /** What is predicted from the best part of each size, and from random ones. */
-export function sizes({ room, sizes, whole, at, value, quantity, onPick }) {
+export function sizes({ room, sizes, whole, tolerance, at, value, quantity, onPick }) {
   const [width, height, left, right, top, bottom] = [Math.max(300, room || 720), 250, 50, 14, 12, 40];
   const means = sizes.map((size) => size.parts[0].value);
   const all = [...means, ...sizes.flatMap((size) => size.random), whole, value].filter(Number.isFinite);
@@ -67,6 +67,7 @@ export function sizes({ room, sizes, whole, at, value, quantity, onPick }) {
     ticks(first, last, width / 90).filter(Number.isInteger).map((tick) =>
       s("text", { x: x(tick), y: height - bottom + 18, "text-anchor": "middle" }, String(tick))),
     s("text", { x: (left + width - right) / 2, y: height - 4, "text-anchor": "middle" }, "atoms in the part"),
+    s("path", { class: "alike", d: `M${left} ${y(Math.min(high, whole + tolerance))}H${width - right}V${y(Math.max(low, whole - tolerance))}H${left}Z` }),
     s("path", { class: "random", d: `${path(band)}Z` }),
     s("path", { class: "middle", d: path(sizes.map((size) => [x(size.atoms), y(size.random[1])])) }),
     s("path", { class: "whole", d: `M${left} ${y(whole)}H${width - right}` }),

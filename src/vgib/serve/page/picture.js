@@ -5,7 +5,7 @@ import { s } from "/page/dom.js";
 
 const OUTLINE = "#172a4d";
 const PLAIN = "#1a1a1f";
-const DIMMED = "#757b86";
+const DIMMED = "#2e3038";
 
 let pictures = 0;
 
@@ -21,15 +21,14 @@ export function colorOf(score, scale) {
 
 /**
  * @param sketch   lines and places, as the service sends them
- * @param scale    colors of the scores 0 to 1
- * @param scores   one number for each atom
+ * @param fills    one color for each atom
+ * @param told     what is said of each atom, such as "score 0.91"
  * @param kept     the kept atoms, a Set
  * @param label    what the picture is called
  * @param onToggle called with an atom that was clicked; without it the picture is only looked at
  */
-export function molecule({ sketch, scale, scores, kept, label, onToggle }) {
+export function molecule({ sketch, fills, told = () => "", kept, label, onToggle }) {
   const prefix = `p${pictures++}-`;
-  const fills = scores.map((score) => colorOf(score, scale));
   const defs = s("defs");
   const inside = (atoms) => atoms.every((atom) => kept.has(atom));
   const everything = () => true;
@@ -43,7 +42,7 @@ export function molecule({ sketch, scale, scores, kept, label, onToggle }) {
     sketch.lines.map((line) => stroke(line, kept.size === 0 || inside(line.atoms))),
   );
   svg.style.maxWidth = `${Math.round(1.25 * sketch.box[2])}px`;
-  if (onToggle) svg.append(...buttons(sketch, scores, kept, onToggle, svg));
+  if (onToggle) svg.append(...buttons(sketch, told, kept, onToggle, svg));
   return svg;
 }
 
@@ -83,7 +82,7 @@ function stroke(line, isPlain) {
 }
 
 /** One button for each atom; the arrow keys move between them, so that Tab passes by in one step. */
-function buttons(sketch, scores, kept, onToggle, svg) {
+function buttons(sketch, told, kept, onToggle, svg) {
   const move = (event, atom) => {
     const [dx, dy] = { ArrowRight: [1, 0], ArrowLeft: [-1, 0], ArrowDown: [0, 1], ArrowUp: [0, -1] }[event.key] ?? [0, 0];
     if (!dx && !dy) return false;
@@ -106,7 +105,7 @@ function buttons(sketch, scores, kept, onToggle, svg) {
       {
         class: "hit", cx: x, cy: y, r: 1.55 * sketch.band, "data-atom": atom,
         role: "button", tabindex: atom === current ? 0 : -1, "aria-pressed": kept.has(atom),
-        "aria-label": `Atom ${atom + 1}, ${sketch.symbols[atom]}, score ${scores[atom].toFixed(2)}, ${state}`,
+        "aria-label": `Atom ${atom + 1}, ${sketch.symbols[atom]}, ${told(atom)}, ${state}`,
         onclick: () => onToggle(atom),
         onkeydown: (event) => {
           const isToggle = event.key === " " || event.key === "Enter";
@@ -114,7 +113,7 @@ function buttons(sketch, scores, kept, onToggle, svg) {
           if (isToggle || move(event, atom)) event.preventDefault();
         },
       },
-      s("title", {}, `${sketch.symbols[atom]}${atom + 1}: score ${scores[atom].toFixed(2)}, ${state}`),
+      s("title", {}, `${sketch.symbols[atom]}${atom + 1}: ${told(atom)}, ${state}`),
     );
   });
 }

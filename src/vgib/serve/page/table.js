@@ -17,8 +17,7 @@ const KEYS = {
   score: (row) => fragment(row).score,
   keep_ratio: (row) => fragment(row).keep_ratio,
 };
-const prediction = (row) =>
-  row.probability == null ? number(row.prediction) : `class ${row.prediction} (${percent(row.probability)})`;
+const prediction = (row) => row.statement;
 
 export function setUpTable(limits, model) {
   $("file-hint").replaceChildren(
@@ -141,8 +140,8 @@ function card(row) {
     "figure",
     {},
     h("div", { class: "paper" }, image),
-    h("figcaption", {}, h("b", {}, name), h("br"), `${prediction(row)}${spread}${stability}`, h("br"), h("code", {}, part.smiles), h("br"),
-      h("a", { href: `#${new URLSearchParams({ view: "molecule", model: $("model").value, smiles: row.smiles, size: part.atoms.length })}` }, "Look closer")),
+    h("figcaption", {}, h("b", {}, name), h("br"), `${prediction(row)}${spread}${stability}`, h("br"), row.why_none ? `No part found: ${row.why_none}` : h("code", {}, part.smiles), h("br"),
+      h("a", { href: `#${new URLSearchParams({ view: "molecule", model: $("model").value, smiles: row.smiles, ...(part.atoms.length ? { size: part.atoms.length } : {}) })}` }, "Look closer")),
   );
 }
 
@@ -257,12 +256,14 @@ function setUpSaving() {
     ["smiles", (row) => row.smiles],
     ["prediction", (row) => row.prediction],
     ["probability", (row) => row.probability],
+    ["statement", (row) => row.statement],
     ["spread", (row) => row.spread],
     ["stability", (row) => row.stability],
     ["fragment", (row) => fragment(row).smiles],
     ["fragment_atoms", (row) => fragment(row).atoms],
     ["fragment_score", (row) => fragment(row).score],
     ["keep_ratio", (row) => fragment(row).keep_ratio],
+    ["why_none", (row) => row.why_none],
     ["scores", (row) => row.scores],
     ["note", (row) => row.note],
   ];

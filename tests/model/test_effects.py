@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from vgib.errors import InputError, UnknownNameError
-from vgib.explain.effects import (
+from vgib.model.effects import (
     KINDS,
     Effects,
     Game,

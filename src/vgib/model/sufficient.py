@@ -1,0 +1,169 @@
+r"""The smallest part of a molecule from which a model still predicts what it predicts for it.
+
+.. math:: S^* = \arg\min \{|S| : |f_m(G_S) - f_m(G)| \le \tau \text{ for each member } m\}
+
+over connected parts of whole rings and functional groups with at most :data:`MUCH_SMALLER` of the
+atoms. The node scores order the candidates: of each size the best-scored part is tried, the
+smallest first. The prediction from the part alone decides. For classes :math:`f` is the probability
+of the predicted class, which may not fall by more than :math:`\tau`, and the members together must
+predict that class, also when the part is a molecule of its own. :math:`\tau` is the model's mean
+error on held-out molecules (of a probability 0.1 at least): below that, the model does not know the
+difference itself.
+
+A part has a carbon atom: what a nitro or an amino group sits on makes it what it is, and the atoms
+of a part tell it by their bonds and hydrogens.
+
+Where most pieces of a molecule are predicted like the whole, as for "not
+mutagenic", none of them is told: nothing in particular carries the prediction.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+import torch
+from torch import Tensor
+
+from vgib.chem.vocabulary import ELEMENT
+from vgib.select.blocktree import Mask
+from vgib.select.policy import MUCH_SMALLER, Nodes
+
+if TYPE_CHECKING:
+    from vgib.model.answer import Answer
+
+WAVES = (0.2, 0.35, 0.5, MUCH_SMALLER)
+"""Shares of the atoms up to which parts are tried; larger ones only where no smaller one is."""
+
+ANYWHERE = 0.5
+"""The share of the kinds of blocks that suffice alone above which no part is told."""
+
+MOST_LISTED = 200
+"""Parts of one molecule that are tried beside the best-scored ones, by a model of fragments."""
+
+MOST_RANKED = 10
+"""Sufficient parts of one molecule that are told at most, none of which lies inside another."""
+
+Rows = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Sufficient:
+    """What suffices, of each molecule.
+
+    Attributes:
+        found: The sufficient parts, the smallest first.
+        why_none: Where there is none, why.
+    """
+
+    found: list[list[Nodes]]
+    why_none: list[str | None]
+
+
+def sufficient_parts(answer: "Answer", n: int = 1) -> Sufficient:
+    """Searches the molecules of an answer, all at once, for up to ``n`` parts of each."""
+    trees, sizes = answer.parts.candidates.trees, answer.graphs.sizes.tolist()
+    found: list[list[Nodes]] = [[] for _ in trees]
+    anywhere = _suffice_anywhere(answer)
+    # Gates of models that know fragments order parts badly: there, more of them are tried.
+    most = 0 if answer.parts.judge is not None else MOST_LISTED
+    tried = answer.parts.candidates.by_size(answer.node_scores, MUCH_SMALLER, most)
+    elements = np.split(answer.graphs.x[:, 0].numpy(), answer.graphs.node_ptr.numpy()[1:-1])
+    carbon = ELEMENT.codes["C"]
+    tried = [masks[masks @ (own == carbon)] for masks, own in zip(tried, elements, strict=True)]
+    for below, share in pairwise((0.0, *WAVES)):
+        left = [g for g, some in enumerate(found) if len(some) < n and not anywhere[g]]
+        rows = {
+            g: masks[(masks.sum(1) > below * sizes[g]) & (masks.sum(1) <= share * sizes[g])]
+            for g, masks in ((g, tried[g]) for g in left)
+        }
+        for graph, good in _alike(answer, {g: masks for g, masks in rows.items() if len(masks)}):
+            found[graph] = _apart(found[graph], rows[graph][good])[: min(n, MOST_RANKED)]
+    why = [
+        None if some else _why_none(answer, graph, anywhere[graph])
+        for graph, some in enumerate(found)
+    ]
+    return Sufficient(found, why)
+
+
+def _suffice_anywhere(answer: "Answer") -> list[bool]:
+    """Of each molecule, whether most kinds of pieces alone are predicted like the whole."""
+    trees, elements = answer.parts.candidates.trees, answer.graphs.x[:, 0].numpy()
+    anywhere = [False] * len(trees)
+    single = {
+        g: tree.nodes([1 << block for block in range(len(tree.weights))])
+        for g, tree in enumerate(trees)
+        if len(tree.weights) > 1
+    }
+    # Pieces of the same elements are of one kind: three nitro groups are not three pieces.
+    weight = np.random.default_rng(0).random(256)[elements]
+    own = np.split(weight, answer.graphs.node_ptr.numpy()[1:-1])
+    for graph, good in _alike(answer, single):
+        kinds = np.round(single[graph] @ own[graph], 6)
+        suffices = len(np.unique(kinds[good])) / len(np.unique(kinds))
+        anywhere[graph] = suffices > ANYWHERE
+    return anywhere
+
+
+def _alike(answer: "Answer", tried: dict[int, Mask]) -> Iterator[tuple[int, Rows]]:
+    """Of each graph the rows of masks that every member predicts like the whole.
+
+    What fails one member is not shown to the next.
+    """
+    if not tried:
+        return
+    places = np.concatenate([answer.parts.places(g, masks) for g, masks in tried.items()])
+    owner = np.repeat(list(tried), [len(masks) for masks in tried.values()])
+    rows = np.arange(len(owner))
+    told: list[Tensor] = []
+    for member, number in enumerate(answer.numbers):
+        if not len(rows):
+            break
+        values = answer.parts.values(places[rows], [number])[0]
+        whole = answer.outputs[member][torch.from_numpy(owner[rows])]
+        if answer.classes is None:
+            kept = ((values - whole).abs() <= values.new_tensor(answer.tolerance)).all(1)
+        else:
+            values, column = values.softmax(1), _predicted(answer, owner[rows])
+            least = whole.softmax(1).gather(1, column) - answer.tolerance[0]
+            kept = (values.gather(1, column) >= least).squeeze(1)
+        told = [each[kept] for each in (*told, values)]
+        rows = rows[kept.numpy()]
+    if answer.classes is not None and len(rows):
+        alone = answer.parts.as_molecules(places[rows], answer.numbers)
+        wanted = _predicted(answer, owner[rows]).squeeze(1)
+        kept = (torch.stack(told).mean(0).argmax(1) == wanted) & (alone.mean(0).argmax(1) == wanted)
+        rows = rows[kept.numpy()]
+    start = np.searchsorted(owner, list(tried)).tolist()
+    cuts = np.searchsorted(rows, [*start, len(owner)]).tolist()
+    for graph, first, (low, high) in zip(tried, start, pairwise(cuts), strict=True):
+        yield graph, rows[low:high] - first
+
+
+def _predicted(answer: "Answer", graphs: Rows) -> Tensor:
+    """The column of the class that the members together predict, ``[graphs, 1]``."""
+    return torch.from_numpy(answer.mean.argmax(1)[graphs]).unsqueeze(1)
+
+
+def _apart(before: list[Nodes], masks: Mask) -> list[Nodes]:
+    """A ranking with further parts, without those that only add to an earlier one."""
+    kept = list(before)
+    for mask in masks:
+        nodes = set(np.flatnonzero(mask).tolist())
+        if not any(nodes.issuperset(smaller) for smaller in kept):
+            kept.append(tuple(sorted(nodes)))
+    return kept
+
+
+def _why_none(answer: "Answer", graph: int, anywhere: bool) -> str:
+    if anywhere:
+        return "most pieces of the molecule alone are predicted the same"
+    if len(answer.parts.candidates.trees[graph].weights) == 1:
+        return "the molecule is one ring system or group, which no cut divides"
+    allowed = ", ".join(f"{each:.2g}" for each in answer.tolerance)
+    return (
+        f"no part of at most {MUCH_SMALLER:.0%} of the atoms is predicted like the molecule "
+        f"(to within {allowed})"
+    )

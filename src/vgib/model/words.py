@@ -1,0 +1,66 @@
+"""What a model predicts, in the words of its user: named classes, values with their unit."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+
+@dataclass(frozen=True)
+class Wording:
+    """What classes and values are called.
+
+    >>> words = Wording(unit="log10 mL/min/g")
+    >>> words.value(1.5234)
+    '1.523 log10 mL/min/g'
+    >>> Wording.of("class 1: mutagenic", [0, 1]).class_of(0, 0.944)
+    'not mutagenic 94 %'
+
+    Attributes:
+        unit: Of the values; empty where they have none.
+        names: The name of each class that has one.
+    """
+
+    unit: str = ""
+    names: Mapping[int, str] = field(default_factory=dict)
+
+    @classmethod
+    def of(
+        cls, unit: str, classes: Sequence[int] | None, names: Sequence[str] | None = None
+    ) -> "Wording":
+        """From a card: its unit, which may say ``class 1: active``, and names of its classes."""
+        if classes is None:
+            return cls("" if unit.startswith("none") else unit)
+        if names is not None:
+            return cls("", dict(zip(classes, names, strict=True)))
+        number, _, name = unit.removeprefix("class ").partition(": ")
+        if not (name and number.isdigit()):
+            return cls()
+        told = {int(number): name}
+        if len(classes) == 2:
+            told = {each: name if each == int(number) else f"not {name}" for each in classes}
+        return cls("", told)
+
+    def name(self, number: int) -> str:
+        """What a class is called."""
+        return self.names.get(number, f"class {number}")
+
+    def class_of(self, number: int, probability: float) -> str:
+        """A class with its probability; digits where they matter: 94 %, 98.7 %, 99.95 %."""
+        percent = 100 * probability
+        digits = 0 if percent < 95 else 1 if percent < 99.5 else 2
+        return f"{self.name(number)} {percent:.{digits}f} %"
+
+    def effect_unit(self, classes: Sequence[int] | None) -> str:
+        """What an effect of one is."""
+        if classes is None:
+            return self.unit
+        named = self.name(classes[1]) if len(classes) == 2 else "the predicted class"
+        return f"log-odds of {named}"
+
+    def value(self, value: float | list[float]) -> str:
+        """A value, or several, with their unit."""
+        each = value if isinstance(value, list) else [value]
+        return f"{' '.join(f'{one:.4g}' for one in each)} {self.unit}".rstrip()
+
+
+PLAIN = Wording()
+"""Classes by their numbers, values without a unit."""

@@ -1,0 +1,58 @@
+"""What stands beside a prediction."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from vgib.data.molecules import from_smiles, load_drugs
+from vgib.model.known import Known, beside, conformal_half_width
+from vgib.model.recognizer import SubgraphRecognizer
+
+DRUGS = load_drugs()["smiles"].tolist()[:40]
+
+
+def known(structures: bool) -> Known:
+    return Known.of(from_smiles(DRUGS, np.arange(40.0)).graphs, structures=structures)
+
+
+def test_a_training_molecule_is_its_own_nearest_neighbor(tmp_path: Path) -> None:
+    known(structures=True).save(tmp_path)
+    again = Known.load(tmp_path)
+    assert again is not None
+    first, second, _ = again.nearest(DRUGS[7])
+    assert (first.similarity, first.measured, first.smiles) == (1.0, 7.0, DRUGS[7])
+    assert second.similarity < 1
+
+
+def test_structures_stay_away_where_they_may_not_be_told(tmp_path: Path) -> None:
+    known(structures=False).save(tmp_path)
+    again = Known.load(tmp_path)
+    assert again is not None and again.nearest(DRUGS[0])[0].smiles is None
+    assert Known.load(tmp_path / "elsewhere") is None
+
+
+def test_alerts_and_warnings_are_named() -> None:
+    nitro, mercury, plain = beside(["O=[N+]([O-])c1ccccc1", "C[Hg]C", "CCO"], None)
+    assert "nitro group (brenk)" in nitro.alerts
+    assert "metal (Hg)" in mercury.warnings[0]
+    assert plain.alerts == plain.warnings == plain.nearest == ()
+    (far,) = beside(["CCCCCCCCCCCCCCCC"], known(structures=True))
+    assert any("like no training molecule" in told for told in far.warnings)
+
+
+@pytest.mark.parametrize("level", [0.8, 0.9])
+def test_conformal_intervals_hold_as_often_as_they_say(level: float) -> None:
+    rng = np.random.default_rng(0)
+    held = []
+    for _ in range(400):
+        errors = rng.standard_t(3, size=60)
+        held.append(abs(rng.standard_t(3, size=50)) <= conformal_half_width(errors, level))
+    assert level - 0.005 <= np.mean(held) <= level + 0.03
+
+
+def test_the_shipped_clearance_models_know_their_molecules() -> None:
+    model = SubgraphRecognizer.load("hlm")
+    assert model.known_ is not None and len(model.known_.bits) == 1647
+    assert model.card_.interval is not None and 0.5 < model.card_.interval < 1.5
+    assert len(model.among_drugs) == 217 and (np.diff(model.among_drugs) >= 0).all()

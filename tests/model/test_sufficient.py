@@ -1,0 +1,139 @@
+"""The smallest part that suffices, against predictors that can be checked by hand."""
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+import pytest
+import torch
+from torch import Tensor
+
+from vgib.chem.vocabulary import ELEMENT
+from vgib.data.molecules import from_smiles, load_drugs
+from vgib.data.packed import PackedGraphs
+from vgib.model.answer import Answer
+from vgib.model.recognizer import SubgraphRecognizer
+from vgib.select.policy import ANY, MUCH_SMALLER, Selection
+
+DRUGS = load_drugs()["smiles"].tolist()[:60]
+
+
+def count(*symbols: str) -> Callable[[PackedGraphs], Tensor]:
+    """The number of atoms of some elements in each graph; of all atoms without any."""
+    codes = torch.tensor([ELEMENT.codes[symbol] for symbol in symbols])
+
+    def counted(graphs: PackedGraphs) -> Tensor:
+        hit = torch.isin(graphs.x[:, 0].long(), codes) if symbols else torch.ones(len(graphs.x))
+        graph = torch.arange(len(graphs)).repeat_interleave(graphs.sizes)
+        return torch.zeros(len(graphs)).index_add_(0, graph, hit.float()).unsqueeze(1)
+
+    return counted
+
+
+def answered(smiles: Sequence[str], *members: Callable[[PackedGraphs], Tensor]) -> Answer:
+    """What members say of molecules that score every atom alike."""
+    graphs = from_smiles(smiles).graphs
+
+    def ask(some: PackedGraphs, numbers: Sequence[int]) -> Tensor:
+        return torch.stack([members[number](some) for number in numbers])
+
+    scores = torch.full((len(members), graphs.num_nodes), 0.01)
+    heavy = graphs.x[:, 0].long() != ELEMENT.codes["C"]
+    scores[:, heavy] = 0.9
+    return Answer.of(graphs, ask(graphs, range(len(members))), scores, ask, tolerance=(0.1,))
+
+
+def test_the_smallest_part_with_the_same_value_is_found() -> None:
+    answer = answered(["CCCCCN", "Nc1ccccc1CCCC", "CCC[N+](=O)[O-]"], count("N"))
+    assert answer.chosen(ANY) == [[(4, 5)], [(0, 1, 2, 3, 4, 5, 6)], [(2, 3, 4, 5)]]
+    found, why = answer.explained(ANY)
+    assert [part.value for (part,) in found] == [1, 1, 1] and why == [None] * 3
+
+
+def test_every_member_has_to_agree() -> None:
+    answer = answered(["CCCCCCNO"], count("N"), count("O"))
+    assert answer.member(0).chosen(ANY) == [[(5, 6, 7)]]  # no cut divides N and O
+    apart = answered(["CCCCCCCNCO"], count("N"), count("O"))
+    assert apart.member(0).chosen(ANY) == [[(6, 7)]]  # a part has a carbon atom
+    assert apart.chosen(ANY) == [[(7, 8, 9)]]
+
+
+@pytest.mark.parametrize(
+    ("smiles", "said", "why"),
+    [
+        ("CCCCCCN", count(), "no part of at most 70% of the atoms"),
+        ("c1ccccc1", count(), "one ring system or group"),
+        ("CCCCCCN", count("S"), "most pieces of the molecule alone"),
+    ],
+)
+def test_where_nothing_suffices_the_answer_says_why(
+    smiles: str, said: Callable[[PackedGraphs], Tensor], why: str
+) -> None:
+    (found,) = answered([smiles], said).recognitions(ANY)
+    assert found.subgraphs == () and why in str(found.why_none)
+    assert why in found.figure()
+
+
+def test_two_equal_groups_are_two_answers_and_not_every_piece() -> None:
+    def has_nitro(graphs: PackedGraphs) -> Tensor:
+        return count("N")(graphs).clamp(max=1)
+
+    answer = answered(["O=[N+]([O-])CCCCC[N+](=O)[O-]"], has_nitro)
+    assert answer.chosen(Selection(n=3)) == [[(0, 1, 2, 3), (7, 8, 9, 10)]]
+    assert answer.sufficient().why_none == [None]
+
+
+def test_more_alternatives_never_change_the_first() -> None:
+    answer = SubgraphRecognizer.load("mutagenicity").answer(DRUGS)
+    one, three = answer.chosen(ANY), answer.chosen(Selection(n=3))
+    assert [ranked[:1] for ranked in three] == one
+    for ranked in three:
+        for place, nodes in enumerate(ranked):
+            assert not any(set(nodes) >= set(other) for other in ranked[:place])
+
+
+@pytest.mark.parametrize("name", ["mutagenicity", "hlm"])
+def test_shipped_models_predict_the_part_like_the_molecule(name: str) -> None:
+    answer = SubgraphRecognizer.load(name).answer(DRUGS)
+    found = answer.sufficient()
+    assert 5 < sum(map(bool, found.found)) < len(DRUGS)
+    assert [not ranked for ranked in found.found] == [why is not None for why in found.why_none]
+    for graph, ranked in enumerate(found.found):
+        size = int(answer.graphs.sizes[graph])
+        for nodes in ranked:
+            assert len(nodes) <= MUCH_SMALLER * size
+            mask = np.isin(np.arange(size), nodes)[None]
+            part, whole = answer.predict_parts(graph, mask)[:, 0], answer.values[:, graph]
+            if answer.classes is None:
+                assert (np.abs(part - whole) <= answer.tolerance[0] + 1e-5).all()
+                continue
+            column = answer.mean[graph].argmax()
+            assert part.mean(0).argmax() == column
+            assert (part[:, column] >= whole[:, column] - answer.tolerance[0] - 1e-5).all()
+
+
+def test_a_ring_system_whose_atoms_all_score_low_is_no_part() -> None:
+    (found,) = SubgraphRecognizer.load("mutagenicity").recognize(["O=C1C=CC(=O)c2ccccc12"])
+    assert max(found.scores) < 0.5
+    assert found.subgraphs == () and "one ring system" in str(found.why_none)
+
+
+def test_effects_add_up_to_what_the_molecule_says_more_than_nothing() -> None:
+    model = SubgraphRecognizer.load("mutagenicity")
+    answer = model.answer(DRUGS[:20])
+    ends = answer.graphs.node_ptr.numpy()
+    nothing = [answer.predict_parts(g, np.zeros((1, n), bool)) for g, n in enumerate(np.diff(ends))]
+    for graph, empty in enumerate(nothing):
+        total = answer.effects[ends[graph] : ends[graph + 1]].sum()
+        odds = [np.log(p[:, 1] / p[:, 0]).mean() for p in (answer.values[:, graph], empty[:, 0])]
+        assert total == pytest.approx(odds[0] - odds[1], abs=1e-3)
+
+
+def test_an_azide_raises_and_a_hydroxyl_lowers_the_odds_of_a_mutagen() -> None:
+    model = SubgraphRecognizer.load("mutagenicity")
+    (azide, phenol) = model.recognize(["[N-]=[N+]=NCc1ccccc1", "Oc1ccccc1"], effects=True)
+    assert azide.effects is not None and phenol.effects is not None
+    assert azide.effects[0] > 0.5 > 0 > phenol.effects[0]
+    (part,) = azide.subgraphs
+    assert part.effect == pytest.approx(sum(azide.effects[node] for node in part.nodes))
+    assert azide.statement.startswith("mutagenic 9") and "not mutagenic" in phenol.statement
+    assert model.answer(["C"]).effect_unit == "log-odds of mutagenic"

@@ -339,12 +339,19 @@ class SubgraphRecognizer:
         self.network_, self.card_, self.further_ = net, card, ()
         self._say_what_is_kept(packed)
         if held_out is not None:
-            said = self.answer(held_out)
-            card.tolerance = tolerances(said, held_out)
-            if task == "regression" and outputs == 1:
-                assert held_out.y is not None
-                card.interval = conformal_half_width(said.predictions - held_out.y.numpy().ravel())
+            self.calibrate(held_out)
         return self
+
+    def calibrate(self, held_out: PackedGraphs) -> None:
+        """Tells the card how far predictions are off, from labeled graphs that did not train.
+
+        A sufficient part may be off as far; a single value gets an interval.
+        """
+        said, card = self.answer(held_out), self.card_
+        card.tolerance = tolerances(said, held_out)
+        if card.task == "regression" and card.outputs == 1:
+            assert held_out.y is not None
+            card.interval = conformal_half_width(said.predictions - held_out.y.numpy().ravel())
 
     def _say_what_is_kept(self, packed: PackedGraphs) -> None:
         """Warns when the bottleneck has found nothing to leave out."""

@@ -1,17 +1,21 @@
-r"""The smallest part of a molecule from which a model still predicts what it predicts for it.
+r"""A small part of a molecule from which a model still predicts what it predicts for it.
+
+The gate proposes, the prediction decides. The part that the gate cuts out by itself is the answer
+if it suffices. Else it is the smallest part that does,
 
 .. math:: S^* = \arg\min \{|S| : |f_m(G_S) - f_m(G)| \le \tau \text{ for each member } m\}
 
 over connected parts of whole rings and functional groups with at most :data:`MUCH_SMALLER` of the
-atoms. The node scores order the candidates: of each size the best-scored part is tried, the
+atoms. Where no part suffices, the one that the gate cuts out is shown, and it is said that it is
+not enough. The node scores order the candidates: of each size the best-scored part is tried, the
 smallest first. The prediction from the part alone decides. For classes :math:`f` is the probability
 of the predicted class, which may not fall by more than :math:`\tau`, and the members together must
 predict that class, also when the part is a molecule of its own. :math:`\tau` is the model's mean
 error on held-out molecules (of a probability 0.1 at least): below that, the model does not know the
 difference itself.
 
-A part has a carbon atom: what a nitro or an amino group sits on makes it what it is, and the atoms
-of a part tell it by their bonds and hydrogens.
+A part that is searched for has a carbon atom: what a nitro or an amino group sits on makes it what
+it is, and the atoms of a part tell it by their bonds and hydrogens.
 
 Where most pieces of a molecule are predicted like the whole, as for "not
 mutagenic", none of them is told: nothing in particular carries the prediction.
@@ -29,7 +33,7 @@ from torch import Tensor
 
 from vgib.chem.vocabulary import ELEMENT
 from vgib.select.blocktree import Mask
-from vgib.select.policy import MUCH_SMALLER, Nodes
+from vgib.select.policy import HALF, MUCH_SMALLER, Nodes, Selection
 
 if TYPE_CHECKING:
     from vgib.model.answer import Answer
@@ -46,6 +50,8 @@ MOST_LISTED = 200
 MOST_RANKED = 10
 """Sufficient parts of one molecule that are told at most, none of which lies inside another."""
 
+NO_MASKS: Mask = np.zeros((0, 0), dtype=bool)
+
 Rows = npt.NDArray[np.int64]
 
 
@@ -54,8 +60,9 @@ class Sufficient:
     """What suffices, of each molecule.
 
     Attributes:
-        found: The sufficient parts, the smallest first.
-        why_none: Where there is none, why.
+        found: The sufficient parts: the gate's own if it is one, then the smallest first. Where
+            none suffices, the gate's own, if it has one.
+        why_none: Where none suffices, why.
     """
 
     found: list[list[Nodes]]
@@ -65,8 +72,11 @@ class Sufficient:
 def sufficient_parts(answer: "Answer", n: int = 1) -> Sufficient:
     """Searches the molecules of an answer, all at once, for up to ``n`` parts of each."""
     trees, sizes = answer.parts.candidates.trees, answer.graphs.sizes.tolist()
+    anywhere, proposed = _suffice_anywhere(answer), _proposed(answer)
+    proposed = {g: mask for g, mask in proposed.items() if not anywhere[g]}
     found: list[list[Nodes]] = [[] for _ in trees]
-    anywhere = _suffice_anywhere(answer)
+    for graph, good in _alike(answer, proposed):
+        found[graph] = _apart([], proposed[graph][good])
     # Gates of models that know fragments order parts badly: there, more of them are tried.
     most = 0 if answer.parts.judge is not None else MOST_LISTED
     tried = answer.parts.candidates.by_size(answer.node_scores, MUCH_SMALLER, most)
@@ -85,7 +95,24 @@ def sufficient_parts(answer: "Answer", n: int = 1) -> Sufficient:
         None if some else _why_none(answer, graph, anywhere[graph])
         for graph, some in enumerate(found)
     ]
+    found = [some or _apart([], proposed.get(g, NO_MASKS)) for g, some in enumerate(found)]
     return Sufficient(found, why)
+
+
+def _proposed(answer: "Answer") -> dict[int, Mask]:
+    """The part of each molecule that its gate cuts out by itself, as one row, where there is one.
+
+    Some atom scores one half, and the part is much smaller than the molecule.
+    """
+    ptr, scores, found = answer.graphs.node_ptr.tolist(), answer.node_scores, {}
+    for graph, ((nodes, *_), ends) in enumerate(
+        zip(answer.chosen(Selection(by="scores")), pairwise(ptr), strict=True)
+    ):
+        mask = np.zeros((1, ends[1] - ends[0]), dtype=bool)
+        mask[0, list(nodes)] = True
+        if scores[slice(*ends)].max() >= HALF and mask.mean() <= MUCH_SMALLER:
+            found[graph] = mask
+    return found
 
 
 def _suffice_anywhere(answer: "Answer") -> list[bool]:

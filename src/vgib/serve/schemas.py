@@ -135,7 +135,7 @@ class RowAnswer(BaseModel):
     scores: list[float]
     effects: list[float] | None = Field(None, description="By how much each atom raises it.")
     subgraphs: list[SubgraphAnswer]
-    why_none: str | None = Field(None, description="Why no part is shown, where none is.")
+    why_none: str | None = Field(None, description="Why no part suffices, where none does.")
     interval: list[float] | None = Field(None, description="Nine of ten measured values: where.")
     percentile: float | None = Field(None, description="Among 217 known drugs.")
     alerts: list[str] | None = None
@@ -224,7 +224,7 @@ class InspectAnswer(BaseModel):
     effects: list[float] = Field(description="By how much each atom raises the prediction.")
     effect_unit: str = Field(description="Of the effects.", examples=["log-odds of mutagenic"])
     subgraphs: list[SubgraphAnswer] = Field(description="As /recognize answers them.")
-    why_none: str | None = Field(description="Why no part is shown, where none is.")
+    why_none: str | None = Field(description="Why no part suffices, where none does.")
     pieces: list[PieceAnswer] = Field(description="Rings, groups and chains, with their effects.")
     interval: list[float] | None = Field(description="Nine of ten measured values: where.")
     percentile: float = Field(description="Among 217 known drugs.")

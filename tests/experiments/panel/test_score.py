@@ -21,5 +21,5 @@ def test_the_default_answer_finds_what_a_chemist_would_point_at(group: PanelGrou
     assert float(told["predicted alike"]) >= 0.9
     assert LEAST[group] <= BARS[group]
     for one in judged:
-        assert (one.part is None) == (one.why_none is not None)
+        assert one.part is not None or one.why_none is not None
         assert not (one.is_hit and one.part is None)

@@ -22,6 +22,7 @@ from vgib.experiments.table1.gap import at_share
 from vgib.metrics import Estimate, mean, node_auc, r_squared, roc_auc
 from vgib.model.augment import Label, with_fragments
 from vgib.model.card import CARD_FILE, Card
+from vgib.model.known import Known
 from vgib.model.recognizer import MEMBERS as MEMBERS_FOLDER
 from vgib.model.recognizer import SubgraphRecognizer
 from vgib.oracles import registry
@@ -82,6 +83,8 @@ class Kind:
         epochs: Passes over the training graphs.
         most: Training molecules of each member, which draws its own of them.
         fragments: Random fragments of each, where an oracle can label them.
+        tells_known: Whether the folder holds fingerprints of the training molecules with their
+            measured values, which the terms of the data must allow.
     """
 
     about: str
@@ -91,6 +94,7 @@ class Kind:
     epochs: int
     most: int | None = None
     fragments: int = 0
+    tells_known: bool = False
 
 
 def _qed(places: Places) -> Labeled:
@@ -215,6 +219,7 @@ KINDS: dict[str, Kind] = {
             _clearance(species),
             epochs=30,
             fragments=1,
+            tells_known=True,
         )
         for species in SPECIES
     },
@@ -294,7 +299,10 @@ def _train(
         models.append(_member(kind, data, seed, most or kind.most, settings))
         models[-1].save(place, summary=kind.about)
     say(f"{folder.name}: judging")
+    SubgraphRecognizer.together(models).calibrate(data.graphs[data.split.val])
     models[0].save(folder, metrics=_judged(models, kind, data, most))
+    if kind.tells_known:
+        Known.of(data.graphs[data.split.train], structures=False).save(folder)
 
 
 def _member(

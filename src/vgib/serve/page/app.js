@@ -238,9 +238,9 @@ function renderPart() {
   const { found, own, ownAnswer } = state;
   const shown = own ? ownAnswer : part();
   const none = !own && found.why_none;
-  $("part-title").textContent = own ? "Your part alone" : none ? "No part found" : isShown() ? "The smallest part that suffices" : "The part alone";
+  $("part-title").textContent = own ? "Your part alone" : none ? (isShown() ? "The part with the best scores" : "No part suffices") : isShown() ? "A small part that suffices" : "The part alone";
   show($("part-why"), Boolean(none));
-  $("part-why").textContent = none ? `Because ${found.why_none}. The best-scored part of each size can still be looked at:` : "";
+  $("part-why").textContent = none ? `It is not enough alone: ${found.why_none}.` : "";
   show($("reset"), Boolean(own));
   $("part-value").textContent = shown ? `${told(shown.value)}${unit()}` : "…";
   const many = found.members.length > 1;

@@ -140,7 +140,7 @@ function card(row) {
     "figure",
     {},
     h("div", { class: "paper" }, image),
-    h("figcaption", {}, h("b", {}, name), h("br"), `${prediction(row)}${spread}${stability}`, h("br"), row.why_none ? `No part found: ${row.why_none}` : h("code", {}, part.smiles), h("br"),
+    h("figcaption", {}, h("b", {}, name), h("br"), `${prediction(row)}${spread}${stability}`, h("br"), h("code", {}, part.smiles), row.why_none ? ` Not enough alone: ${row.why_none}` : "", h("br"),
       h("a", { href: `#${new URLSearchParams({ view: "molecule", model: $("model").value, smiles: row.smiles, ...(part.atoms.length ? { size: part.atoms.length } : {}) })}` }, "Look closer")),
   );
 }

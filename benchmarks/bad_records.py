@@ -52,14 +52,10 @@ RECORDS = {
 
 
 def gzipped(unit: bytes, times: int) -> bytes:
-    """A gzip file of a text that repeats itself, made without ever holding it."""
-    file = io.BytesIO()
+    """A gzip file of a text that repeats itself: one member after the other, made in no time."""
     step = 1_000_000 // len(unit)
-    with gzip.GzipFile(fileobj=file, mode="wb", compresslevel=6, mtime=0) as packed:
-        packed.write(b"CCO first\n")
-        for _ in range(times // step):
-            packed.write(unit * step)
-    return file.getvalue()
+    member = gzip.compress(unit * step, mtime=0)
+    return gzip.compress(b"CCO first\n", mtime=0) + member * (times // step)
 
 
 def endless_line(letters: int = 1_500_000_000) -> bytes:
@@ -89,7 +85,7 @@ def repeated_cell(letters: int = 150_000, rows: int = 100_000) -> bytes:
     return file.getvalue()
 
 
-def tu_zip(lines: int = 300_000_000, name: str = "BOMB") -> bytes:
+def tu_zip(lines: int = 5_000_000, name: str = "BOMB") -> bytes:
     """A TU dataset with so many nodes in one graph, compressed a thousandfold."""
     file = io.BytesIO()
     with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:

@@ -4,10 +4,11 @@ The name of a limit is its option on the command line: ``max_atoms`` is ``--max-
 of the service, of requests and of time, are in :mod:`vgib.serve.limits`.
 """
 
+import codecs
 import zipfile
 from dataclasses import dataclass
 
-from vgib.errors import FileFormatError
+from vgib.errors import FileFormatError, InputError
 
 MAX_ATOMS = 500
 """Heavy atoms of one molecule. The other limits of a record follow from this one, so that who has
@@ -46,6 +47,14 @@ class FileReading:
     encoding: str = "utf-8"
     max_record: int = 200_000
     max_unpacked: int | None = None
+
+    def __post_init__(self) -> None:
+        try:
+            codecs.lookup(self.encoding)
+        except LookupError:
+            raise InputError(
+                f"no encoding is called {self.encoding!r}; common ones are utf-8, latin-1, cp1252"
+            ) from None
 
     def check_unpacked(self, name: str, packed: int, unpacked: int) -> None:
         """Refuses a file that unpacks to too much.

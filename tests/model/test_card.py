@@ -1,6 +1,8 @@
 """A saved model is weights and one page; whatever else comes is refused with a reason."""
 
+import hashlib
 import json
+import os
 import pickletools
 from collections.abc import Callable
 from pathlib import Path
@@ -223,3 +225,53 @@ def test_a_card_with_the_rule_of_old_chooses_by_prediction(tmp_path: Path) -> No
     told = json.loads((zoo.find("drd2") / "card.json").read_text())
     (tmp_path / "card.json").write_text(json.dumps(told | {"rule": "guided", "by": None}))
     assert Card.read(tmp_path).selection == Selection(0.5, "ring_intact", "prediction")
+
+
+@pytest.mark.hostile
+@pytest.mark.parametrize(
+    ("changes", "told"),
+    [
+        ({"card_version": "new"}, "card_version"),
+        ({"outputs": -1}, "outputs"),
+        ({"in_channels": -5}, "in_channels"),
+        ({"cardinalities": [-1]}, "cardinalities"),
+        ({"cardinalities": [3, 3]}, "other columns than the rich atom features"),
+        ({"outputs": 10**9}, "size mismatch"),
+    ],
+    ids=["version", "outputs", "channels", "negative", "columns", "absurd"],
+)
+def test_a_page_that_does_not_fit_the_weights_is_refused_without_memory(
+    folder: Path, changes: dict[str, Any], told: str
+) -> None:
+    change(folder, **changes)
+    with pytest.raises(FileFormatError, match=told):
+        load_model(folder)
+
+
+@pytest.mark.hostile
+def test_absurd_sizes_deep_pages_and_pipes_are_refused_at_once(folder: Path) -> None:
+    page = json.loads((folder / CARD_FILE).read_text())
+    for wrong in ({"hidden": 10**7}, {"depth": 10**9}):
+        change(folder, architecture=page["architecture"] | wrong)
+        with pytest.raises(FileFormatError, match=r"size mismatch|asks for 1000000000 layers"):
+            load_model(folder)
+    (folder / CARD_FILE).write_text("[" * 200_000)
+    with pytest.raises(FileFormatError, match="is not JSON"):
+        load_model(folder)
+    (folder / CARD_FILE).write_text(json.dumps(page))
+    (folder / WEIGHTS_FILE).unlink()
+    os.mkfifo(folder / WEIGHTS_FILE)
+    with pytest.raises(FileFormatError, match="there is no file"):
+        load_model(folder)
+
+
+@pytest.mark.hostile
+@pytest.mark.parametrize("value", [float("nan"), float("inf")])
+def test_weights_that_are_no_numbers_are_refused(folder: Path, value: float) -> None:
+    weights = load_file(folder / WEIGHTS_FILE)
+    name = next(iter(weights))
+    weights[name].view(-1)[0] = value
+    save_file(weights, folder / WEIGHTS_FILE)
+    change(folder, weights_sha256=hashlib.sha256((folder / WEIGHTS_FILE).read_bytes()).hexdigest())
+    with pytest.raises(FileFormatError, match="no numbers"):
+        load_model(folder)

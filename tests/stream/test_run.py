@@ -198,3 +198,43 @@ def test_what_is_only_printed_touches_no_disk(model: Path) -> None:
     finally:
         is_watched = False
     assert len(told) == 1 and touched == []
+
+
+@pytest.mark.hostile
+def test_nothing_that_belongs_to_the_user_is_written_over(
+    source: Path, model: Path, tmp_path: Path
+) -> None:
+    work = Recognize(model)
+    link = tmp_path / "link.csv"
+    own = tmp_path / "own.csv"
+    own.write_text("smiles\nCCO\noops\n")
+    link.symlink_to(own)
+    for out in (own, link):
+        with pytest.raises(InputError, match="is the input itself"):
+            recognize_source(own, work, Writing((out,)))
+    both = tmp_path / "both.csv"
+    with pytest.raises(InputError, match="the output and the ledger"):
+        recognize_source(own, work, Writing((both,), ledger=both))
+    corrected = tmp_path / "a.rejected.csv"
+    corrected.write_text("line,id,text,reason\n3,,CCN,corrected by hand\n")
+    with pytest.raises(InputError, match="a list of refused records"):
+        recognize_source(own, work, Writing((corrected,)))
+    tally = recognize_source(own, work, Writing((tmp_path / "a.csv",)))
+    assert tally.rejected_file == tmp_path / "a.2.rejected.csv"
+    assert "oops" in tally.rejected_file.read_text()
+    assert "corrected by hand" in corrected.read_text()
+    again = recognize_source(corrected, work, Writing((tmp_path / "again.csv",)))
+    assert (again.recognized, again.refused) == (1, 0)
+    assert not list(tmp_path.glob(".*.lock"))
+
+
+@pytest.mark.hostile
+def test_two_runs_into_one_output_are_told_of_each_other(model: Path, tmp_path: Path) -> None:
+    out = tmp_path / "a.csv"
+
+    def second(tally: Any) -> None:
+        with pytest.raises(InputError, match=rf"being written by process {os.getpid()} on"):
+            recognize_source(["CCN"], Recognize(model), Writing((out,)), resume=True)
+
+    recognize_source(["CCO"], Recognize(model), Writing((out,)), on_chunk=second)
+    assert recognize_source(["CCN"], Recognize(model), Writing((out,))).recognized == 1

@@ -13,6 +13,7 @@ from tests.stream.test_work import chunk_of
 
 from vgib.errors import InputError, UnknownNameError, UnwritableError
 from vgib.select.policy import Selection
+from vgib.stream.chunks import iter_chunks
 from vgib.stream.work import Recognize
 from vgib.stream.writers import (
     check_outputs,
@@ -158,3 +159,14 @@ def test_outputs_are_checked_before_the_work(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     with pytest.raises(UnwritableError, match="cannot write"):
         check_outputs([tmp_path / "file" / "a.csv"])
+
+
+@pytest.mark.hostile
+def test_no_cell_of_the_input_is_a_formula_of_a_spreadsheet(model: Path) -> None:
+    names = ["=1+1", "+x", "@cmd", "-2.5", "-x", "plain"]
+    lines = [f"CCO {name}" for name in names]
+    chunk = next(iter_chunks(lines)).records
+    results = Recognize(model)(chunk).results
+    shown = [row["id"] for row in rows(csv_of(results))]
+    assert shown == ["'=1+1", "'+x", "'@cmd", "-2.5", "'-x", "plain"]
+    assert [row["id"] for row in rows(csv_of(results, plain=True))] == names

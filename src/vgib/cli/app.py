@@ -1,8 +1,11 @@
 """All verbs, and how a command ends: 0 is success, 1 a failure that is explained, 2 a misuse."""
 
+import errno
 import gc
 import logging
+import os
 import sys
+from contextlib import suppress
 from typing import Annotated
 
 import typer
@@ -42,10 +45,22 @@ def main() -> None:
     # Imports make many objects and no garbage: looking for it less often saves a tenth of a start.
     gc.set_threshold(50_000)
     try:
-        app()
+        try:
+            app()
+        finally:
+            sys.stdout.flush()
     except VgibError as error:
         console.say(f"error: {error}")
         sys.exit(2 if isinstance(error, UnknownNameError) else 1)
+    except OSError as error:
+        if error.filename is not None:
+            raise
+        # Standard output is full or closed; Python would try again to write it, and complain.
+        with suppress(OSError):
+            os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+        if error.errno != errno.EPIPE:  # who closes a pipe has seen enough
+            console.say(f"error: cannot write standard output: {error.strerror or error}")
+        sys.exit(1)
 
 
 def _show_version(wanted: bool) -> None:

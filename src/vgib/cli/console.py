@@ -12,6 +12,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.table import Table
 
 from vgib.data.files import json_text
+from vgib.errors import shortened
 
 if TYPE_CHECKING:  # only for types: the help must not cost the import of torch
     from vgib.data.entries import Entry
@@ -119,11 +120,11 @@ def write_rows(rows: list[dict[str, Any]]) -> None:
 def report_rejected(molecules: "Molecules") -> None:
     """Lines that could not be used, and those used in part: number, text, reason."""
     for item in molecules.rejected[:MOST_REPORTED]:
-        say(f"line {item.line} ({item.text}): {item.reason}")
+        say(f"line {item.line} ({shortened(item.text)}): {item.reason}")
     if (more := len(molecules.rejected) - MOST_REPORTED) > 0:
         say(f"... and {more} more lines that cannot be used")
     for note in molecules.notes[:MOST_REPORTED]:
-        say(f"line {note.line} ({note.text}): {note.message}")
+        say(f"line {note.line} ({shortened(note.text)}): {shortened(note.message, 300)}")
 
 
 @contextmanager

@@ -30,6 +30,7 @@ from vgib.cli.recognize_cluster import (
 )
 from vgib.cli.recognize_graphs import is_for_graphs, recognize_graphs
 from vgib.cli.recognize_panel import panels_on
+from vgib.errors import shortened
 from vgib.limits import MAX_ATOMS, PLAIN, FileReading
 from vgib.select.policy import Selection
 
@@ -134,6 +135,10 @@ def recognize(
     engine: Engine = "local",
     address: Address = None,
     device: Device = "cpu",
+    plain_cells: Annotated[
+        bool,
+        typer.Option("--plain-cells", help="Write text that begins with = + - or @ as it is."),
+    ] = False,
     encoding: Encoding = PLAIN.encoding,
     max_atoms: MaxAtoms = MAX_ATOMS,
     max_record: MaxRecord = PLAIN.max_record,
@@ -167,7 +172,7 @@ def recognize(
 
     Lines that cannot be used are written to OUT.rejected.csv, with the reason.
     """
-    from vgib.stream.run import SourceReading, Writing, recognize_source, rejected_file
+    from vgib.stream.run import SourceReading, Writing, recognize_source
     from vgib.stream.work import Recognize
     from vgib.stream.writers import standard_output
 
@@ -204,12 +209,24 @@ def recognize(
     alone = engine == "local" and workers in (None, 1)
     screen = Console()
     is_for_people = screen.is_terminal and not as_json
-    printed = panels_on(screen, work.card) if is_for_people else standard_output(as_json)
+    printed = (
+        panels_on(screen, work.card)
+        if is_for_people
+        else standard_output(as_json, plain=plain_cells)
+    )
     with printed as stream, chunks_bar(shown=bool(outs)) as on_chunk:
         tally = recognize_source(
             molecule_source(inputs or []),
             work,
-            Writing(outs, None if outs else stream, pictures, picture_format, ledger, measured),
+            Writing(
+                outs,
+                None if outs else stream,
+                pictures,
+                picture_format,
+                ledger,
+                measured,
+                plain_cells,
+            ),
             reading,
             resume=resume,
             engine=None if alone else engine_of(engine, workers, address),
@@ -218,14 +235,15 @@ def recognize(
     _report(tally)
     say(f"{counted(tally.recognized, 'molecule')} recognized, {tally.refused:,} refused")
     if outs:
-        beside = f"; refused lines in {rejected_file(outs[0])}" if tally.refused else ""
+        beside = f"; refused lines in {tally.rejected_file}" if tally.refused else ""
         say(f"wrote {', '.join(map(str, outs))}{beside}")
 
 
 def _report(tally: "Tally") -> None:
     """The first lines that could not be used, and those of which a part was used."""
     for item in tally.first_refused:
-        say(f"line {item['line']} ({item['text'] or item['id'] or ''}): {item['reason']}")
+        shown = shortened(item["text"] or item["id"] or "")
+        say(f"line {item['line']} ({shown}): {item['reason']}")
     if (more := tally.refused - len(tally.first_refused)) > 0:
         say(f"... and {more} more lines that cannot be used")
     for item in tally.first_notes:

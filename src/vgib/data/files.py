@@ -1,7 +1,9 @@
 """Files that are either whole or absent: everything is written beside its name and then renamed."""
 
+import fcntl
 import json
 import os
+import platform
 import shutil
 import tempfile
 from collections.abc import Collection, Iterator
@@ -74,6 +76,41 @@ def replacing_folder(folder: Path, names: Collection[str]) -> Iterator[Path]:
     finally:
         for left in (temporary, temporary.with_name(f"{temporary.name}.old")):
             shutil.rmtree(left, ignore_errors=True)
+
+
+@contextmanager
+def locked(path: Path, what: str) -> Iterator[None]:
+    """Runs a block that no other process may run at the same time; the file names who does.
+
+    Raises:
+        InputError: another process does.
+    """
+    ensure_writable(path.parent)
+    while True:
+        file = path.open("a+", encoding="utf-8")
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            file.seek(0)
+            holder = file.read(200).strip() or "another process"
+            file.close()
+            raise InputError(
+                f"{what} is being written by {holder}; wait until it is done, or choose another "
+                "place"
+            ) from None
+        except OSError:  # a file system without locks
+            break
+        if path.exists() and os.path.samestat(path.stat(), os.fstat(file.fileno())):
+            break
+        file.close()  # it was removed by its holder while we waited
+    file.truncate(0)
+    file.write(f"process {os.getpid()} on {platform.node()}\n")
+    file.flush()
+    try:
+        yield
+    finally:
+        path.unlink(missing_ok=True)
+        file.close()
 
 
 def check_replaceable(folder: Path, names: Collection[str]) -> None:

@@ -18,6 +18,9 @@ ID_NAMES = (
     *("id", "name", "title", "compoundid", "compoundname", "compound", "moleculeid"),
     *("moleculename", "molecule", "moleculechemblid", "chemblid", "zincid", "cas"),
 )
+REJECTED_COLUMNS = ["line", "id", "text", "reason"]
+"""Of the side file of records that could not be used."""
+
 SAMPLE = 50
 """How many rows are looked at to find the SMILES column by content."""
 
@@ -37,6 +40,8 @@ def structure_column(table: Table, asked: Column | None) -> tuple[str, Iterator[
         return name, table.records
     if table.columns is None:
         return MOLBLOCK if table.format == "sdf" else "0", table.records
+    if table.columns == REJECTED_COLUMNS:  # of an earlier run, with its SMILES corrected
+        return "text", table.records
     named = [c for c in table.columns if re.sub("[^a-z]", "", c.lower()) in SMILES_NAMES]
     exact = [column for column in named if column.lower() == "smiles"]
     if len(exact or named) == 1:

@@ -161,7 +161,7 @@ def _table(lines: Lines, format: Format, share: Callable[[], float | None]) -> T
         if why := lines.problem(line, line):
             broken.append(Record(line, {}, why))
         line, first = line + 1, next(texts, None)
-    if first is None and broken:
+    if broken and (first is None or format in ("csv", "tsv")):  # no header can be trusted
         raise FileFormatError(f"{name}, line {broken[0].line}: {broken[0].problem}")
     if first is None:
         raise InputError(f"{name}: the file is empty; expected one molecule a line")

@@ -124,8 +124,6 @@ class Lines:
                     f"not {self.how.encoding} text ({error.reason}); save the file as UTF-8 or "
                     "give its encoding, for instance --encoding latin-1 (encoding='latin-1')"
                 )
-        if number == 1:  # nothing of the file can be trusted
-            raise FileFormatError(f"{self.name}, line 1: {why}")
         self.problems[number] = why
         return "\n"
 

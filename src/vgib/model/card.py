@@ -6,10 +6,11 @@ import platform
 from copy import deepcopy
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
+import torch
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
-from safetensors import SafetensorError
+from safetensors import SafetensorError, safe_open
 from safetensors.torch import load_file
 from torch import nn
 
@@ -26,6 +27,9 @@ from vgib.select.policy import FORMER_RULES, By, Rule, Selection
 CARD_VERSION = 1
 CARD_FILE = "card.json"
 WEIGHTS_FILE = "model.safetensors"
+MOST_BYTES = 10_000_000
+"""Of a page; those of our own models have some thousand."""
+
 CUSTOM = "custom:"
 FORMER_NAMES = {"licence": "license", "normalise": "normalize"}
 """How some fields of a card were spelled before version 0.3."""
@@ -47,7 +51,7 @@ class Card(BaseModel):
     )
     license: str = "MIT"
     task: Literal["regression", "classification"]
-    outputs: int
+    outputs: int = Field(ge=1)
     classes: list[int] | None = None
     encoder: str
     bottleneck: str
@@ -57,13 +61,13 @@ class Card(BaseModel):
     preset: str
     features: str | None = Field(description="Atom vocabulary, or null for graphs of other kinds.")
     features_version: int | None = None
-    cardinalities: list[int] | None
-    in_channels: int
+    cardinalities: list[Annotated[int, Field(ge=1)]] | None
+    in_channels: int = Field(ge=0)
     edge_features: str | None = Field(
         default=None,
         description="What the encoder reads of edges: bond, codes or floats; null: nothing.",
     )
-    edge_channels: int = 0
+    edge_channels: int = Field(default=0, ge=0)
     data: dict[str, Any] = Field(default_factory=dict, description="Hash, size and split.")
     metrics: dict[str, Any] = Field(default_factory=dict, description="Quality, with controls.")
     headline: str = Field(default="", description="The name of the metric to look at first.")
@@ -115,8 +119,10 @@ class Card(BaseModel):
                 "SubgraphRecognizer.save writes"
             )
         try:
+            if path.stat().st_size > MOST_BYTES:
+                raise ValueError(f"longer than {MOST_BYTES:,} bytes")
             content = json.loads(path.read_text(encoding="utf-8"))
-        except (ValueError, OSError) as error:  # both JSON's and Unicode's are ValueErrors
+        except (ValueError, OSError, RecursionError) as error:  # JSON's and Unicode's: ValueErrors
             raise FileFormatError(
                 f"{str(path)!r} is not JSON ({error}); save the model again"
             ) from None
@@ -214,41 +220,94 @@ def load_model(
                 f"pass {part}="
             )
     if card.features is not None:
-        _check_features(folder, card.features, card.features_version)
-    net = build(
-        encoder=card.encoder if encoder is None else deepcopy(encoder),
-        bottleneck=card.bottleneck if bottleneck is None else deepcopy(bottleneck),
-        cardinalities=tuple(card.cardinalities) if card.cardinalities else None,
-        in_channels=card.in_channels,
-        task=card.task,
-        outputs=card.outputs,
-        architecture=Architecture.of(**card.architecture),
-        bottleneck_options={} if isinstance(bottleneck, Bottleneck) else card.bottleneck_options,
-        edge_channels=card.edge_channels,
-    )
+        _check_features(folder, card)
+    shapes = _shapes(folder, card)
+
+    def made() -> SubgraphNet:
+        return build(
+            encoder=card.encoder if encoder is None else deepcopy(encoder),
+            bottleneck=card.bottleneck if bottleneck is None else deepcopy(bottleneck),
+            cardinalities=tuple(card.cardinalities) if card.cardinalities else None,
+            in_channels=card.in_channels,
+            task=card.task,
+            outputs=card.outputs,
+            architecture=Architecture.of(**card.architecture),
+            bottleneck_options={}
+            if isinstance(bottleneck, Bottleneck)
+            else card.bottleneck_options,
+            edge_channels=card.edge_channels,
+        )
+
+    try:
+        if encoder is None and bottleneck is None:  # at first without memory: the page may lie
+            with torch.device("meta"):
+                planned = {name: tuple(part.shape) for name, part in made().state_dict().items()}
+            _compare_shapes(planned, shapes)
+        net = made()
+        found = load_file(folder / WEIGHTS_FILE)
+        net.load_state_dict(found)
+    except (SafetensorError, OSError, RuntimeError) as error:
+        raise FileFormatError(
+            f"the weights in {str(folder)!r} cannot be used ({error}); save the model again"
+        ) from None
+    broken = [name for name, part in found.items() if not torch.isfinite(part).all()]
+    if broken:
+        raise FileFormatError(
+            f"the weights in {str(folder)!r} hold values that are no numbers, in {broken[0]!r}; "
+            "train the model again"
+        )
+    return net, card
+
+
+def _shapes(folder: Path, card: Card) -> dict[str, tuple[int, ...]]:
+    """The shapes of the weights that the page describes; their values are not read yet."""
     weights = folder / WEIGHTS_FILE
     try:
+        if not weights.is_file():
+            raise OSError(f"there is no file {WEIGHTS_FILE}")
         if _sha256(weights) != card.weights_sha256:
             raise FileFormatError(
                 f"{str(weights)!r} is not the file that {CARD_FILE} describes: the checksum "
                 "differs; copy or save the model again"
             )
-        net.load_state_dict(load_file(weights))
-    except (SafetensorError, OSError, RuntimeError) as error:
+        with safe_open(weights, "pt") as file:
+            shapes = {name: tuple(file.get_slice(name).get_shape()) for name in file.keys()}  # noqa: SIM118  # no mapping
+    except (SafetensorError, OSError) as error:
         raise FileFormatError(
             f"the weights in {str(folder)!r} cannot be used ({error}); save the model again"
         ) from None
-    return net, card
-
-
-def _check_features(folder: Path, name: str, came: int | None) -> None:
-    ours = vocabulary(name).version
-    if came != ours:
+    depth = card.architecture.get("depth")
+    if isinstance(depth, int) and depth > len(shapes):
         raise FileFormatError(
-            f"{str(folder)!r} was trained with version {came} of the {name} atom features, this "
-            f"vgib has version {ours}; train it again"
+            f"the page of {str(folder)!r} asks for {depth} layers, but there are weights for "
+            f"{len(shapes)} at most; save the model again"
+        )
+    return shapes
+
+
+def _compare_shapes(planned: dict[str, tuple[int, ...]], there: dict[str, tuple[int, ...]]) -> None:
+    for name in sorted(planned.keys() | there.keys()):
+        if planned.get(name) != there.get(name):
+            raise RuntimeError(
+                f"size mismatch: {name!r} is {there.get(name, 'missing')} where the page asks for "
+                f"{planned.get(name, 'none')}"
+            )
+
+
+def _check_features(folder: Path, card: Card) -> None:
+    words = vocabulary(str(card.features))
+    if card.features_version != words.version:
+        raise FileFormatError(
+            f"{str(folder)!r} was trained with version {card.features_version} of the "
+            f"{card.features} atom features, this vgib has version {words.version}; train it again"
+        )
+    if tuple(card.cardinalities or ()) != words.cardinalities:
+        raise FileFormatError(
+            f"the page of {str(folder)!r} tells of other columns than the {card.features} atom "
+            "features have; save the model again"
         )
 
 
 def _sha256(path: Path) -> str:
-    return hashlib.sha256(path.read_bytes()).hexdigest()
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()

@@ -223,7 +223,7 @@ def _gallery_section(gallery: Gallery) -> str:
 
 
 def _script(told: dict[str, Any]) -> str:
-    data = json.dumps(told, separators=(",", ":"), allow_nan=False).replace("</", "<\\/")
+    data = json.dumps(told, separators=(",", ":"), allow_nan=False).replace("<", "\\u003c")
     code = (files("vgib.page") / "recognized.js").read_text(encoding="utf-8")
     return f'<script type="application/json" id="recognized">{data}</script><script>{code}</script>'
 

@@ -4,6 +4,7 @@ from collections import deque
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
+from pathlib import Path
 from time import perf_counter
 from typing import Any, NamedTuple
 
@@ -54,6 +55,7 @@ class Tally:
         records: Records that were read.
         first_refused: The first few refusals: line, text and reason.
         first_notes: The first few remarks: line, SMILES and remark.
+        rejected_file: The file of all refusals, where there is one.
     """
 
     recognized: int = 0
@@ -63,6 +65,7 @@ class Tally:
     records: int = 0
     first_refused: list[dict[str, Any]] = field(default_factory=list)
     first_notes: list[dict[str, Any]] = field(default_factory=list)
+    rejected_file: Path | None = None
 
     def add(self, found: Recognized) -> None:
         """Counts a chunk."""

@@ -39,9 +39,13 @@ class PartStore:
     def __contains__(self, name: str) -> bool:
         return results_file(self.folder, name).is_file()
 
-    def put(self, name: str, found: Recognized) -> dict[str, Any]:
-        """Stores what came of a part, and gives its counts; it is there once the results are."""
+    def put(self, name: str, found: Recognized, content: str = "") -> dict[str, Any]:
+        """Stores what came of a part, and gives its counts; it is there once the results are.
+
+        ``content`` tells of which records, where the name does not; see :func:`content_of`.
+        """
         counts = {
+            "content": content,
             "recognized": len(found.results),
             "rejected": len(found.rejected),
             "reasons": by_kind(found.rejected["reason"].to_pylist()),

@@ -19,6 +19,7 @@ from typing import Any
 
 import pyarrow as pa
 
+from vgib.data.files import locked
 from vgib.stream.careful import ChunkWork, carefully
 from vgib.stream.manifest import InputFile, Manifest, begin
 from vgib.stream.parts import PartStore, part_name
@@ -74,16 +75,17 @@ def run_parts(
     out = out.resolve()
     files = [InputFile(str(path), path.stat().st_size) for path in paths]
     account = _Account(Manifest(f"{settings} {cutting}", files))
-    begin(out, account.manifest, resume=resume)
-    PartStore(out).forget_begun()
-    with connected(address, cores=workers) as ray, _quiet(ray):
-        cores = workers or max(1, int(ray.cluster_resources().get("CPU", 1)))
-        for row in _dataset(ray, paths, work, out, cutting, cores).iter_rows():
-            account.add(row)
-            on_part(account.manifest, account.share())
-    PartStore(out).forget_begun()
-    manifest = account.closed(perf_counter() - started)
-    manifest.write(out)
+    with locked(out.with_name(f".{out.name}.lock"), repr(str(out))):
+        begin(out, account.manifest, resume=resume)
+        PartStore(out).forget_begun()
+        with connected(address, cores=workers) as ray, _quiet(ray):
+            cores = workers or max(1, int(ray.cluster_resources().get("CPU", 1)))
+            for row in _dataset(ray, paths, work, out, cutting, cores).iter_rows():
+                account.add(row)
+                on_part(account.manifest, account.share())
+        PartStore(out).forget_begun()
+        manifest = account.closed(perf_counter() - started)
+        manifest.write(out)
     return manifest
 
 
@@ -152,7 +154,7 @@ class _Writer:
             [self.work(table) for table in tables] if begun == 1 else carefully(self.work, tables)
         )
         found = Recognized(*map(pa.concat_tables, zip(*done, strict=True)))
-        counts = self.parts.put(name, found)
+        counts = self.parts.put(name, found, json.loads(told)["content"])
         return row_of(number, part, b"", share, {**counts, "reused": False})
 
 

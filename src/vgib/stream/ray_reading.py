@@ -13,8 +13,8 @@ from typing import Any
 
 import pyarrow as pa
 
-from vgib.errors import VgibError
-from vgib.stream.parts import PartStore, part_name
+from vgib.errors import InputError, VgibError
+from vgib.stream.parts import PartStore, content_of, part_name
 from vgib.stream.shards import Cutting, Shard, cut
 
 Row = dict[str, Any]
@@ -34,8 +34,15 @@ class Reader:
         try:
             for part in cut(Path(path), self.cutting):
                 parts, records = parts + 1, records + part.records
-                is_there = part_name(number, part.number) in PartStore(self.out)
-                yield row_of(number, part.number, b"" if is_there else _packed(part), part.share)
+                done = PartStore(self.out).counts(part_name(number, part.number))
+                content = content_of(part.chunks)
+                if done is not None and done["content"] != content:
+                    raise InputError(
+                        f"the records of part {part.number} are not those of the run that is to go "
+                        "on: the file has changed; name a new folder"
+                    )
+                chunks = _packed(part) if done is None else b""
+                yield row_of(number, part.number, chunks, part.share, {"content": content})
         except (VgibError, OSError) as failure:
             error = f"{type(failure).__name__}: {failure}"
         told = {"parts": parts, "records": records, "error": error or None}

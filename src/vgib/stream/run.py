@@ -10,7 +10,7 @@ from typing import Literal
 import pyarrow as pa
 
 from vgib import __version__
-from vgib.data.files import replacing
+from vgib.data.files import locked, replacing
 from vgib.data.headers import Column
 from vgib.data.processes import Engine
 from vgib.data.records import Format, Source
@@ -58,6 +58,7 @@ class Writing:
         picture_format: SVG or PNG.
         ledger: A CSV file for the fragments that recur.
         measured: The property that the ledger compares: the prediction, or a column of the source.
+        plain: Whether text that a spreadsheet would take for a formula is written as it is.
     """
 
     outs: tuple[Path, ...] = ()
@@ -66,6 +67,7 @@ class Writing:
     picture_format: Literal["svg", "png"] = "svg"
     ledger: Path | None = None
     measured: str = "prediction"
+    plain: bool = False
 
 
 def recognize_source(
@@ -80,9 +82,10 @@ def recognize_source(
 ) -> Tally:
     """Recognizes every molecule of a source and writes what was asked for.
 
-    Records that cannot be used go to ``OUT.rejected.csv`` beside the first output. Finished chunks
-    are kept in ``OUT.parts`` until everything is written, so that after a kill the same call with
-    ``resume=True`` goes on and ends with the same files.
+    Records that cannot be used go to ``OUT.rejected.csv`` beside the first output, or where there
+    is one already to ``OUT.2.rejected.csv``, so that no list that a person corrected is lost.
+    Finished chunks are kept in ``OUT.parts`` until everything is written, so that after a kill the
+    same call with ``resume=True`` goes on and ends with the same files.
 
     Raises:
         InputError: the source has no usable molecule, or the request cannot be met.
@@ -91,6 +94,7 @@ def recognize_source(
     """
     reading = reading or SourceReading()
     check_outputs(writing.outs)
+    _refuse_own(source, writing)
     carry = reading.carry
     if writing.measured != "prediction" and writing.measured not in carry:
         carry = (*carry, writing.measured)
@@ -107,19 +111,46 @@ def recognize_source(
     ledger = Ledger(writing.measured, classes=work.card.classes)
     tally = Tally()
     with _parts(writing.outs, _manifest(source, work, reading), resume) as parts:
+        refused = free_rejected_file(writing.outs[0]) if writing.outs else None
         with ExitStack() as stack:
-            sinks = list(_sinks(stack, writing, schema, ledger))
+            sinks = list(_sinks(stack, writing, schema, ledger, refused))
             pages = [out for out in writing.outs if out.suffix.lower() == ".html"]
             gallery = Gallery()
             if pages:
                 sinks.append(lambda found: gallery.add(rows_of(found.results)))
             recognize_all(work, chunks, sinks, parts, engine=engine, on_chunk=on_chunk, tally=tally)
             for out in pages:
-                text = _page(work.card, writing, gallery, ledger, tally)
+                text = _page(work.card, writing, gallery, ledger, tally, refused)
                 stack.enter_context(replacing(out)).write_text(text, encoding="utf-8")
         if writing.ledger is not None:
             write_ledger(writing.ledger, ledger.entries())
+    tally.rejected_file = refused if tally.refused else None
     return tally
+
+
+def _refuse_own(source: Source, writing: Writing) -> None:
+    """Refuses to write over what is being read, or over a list that someone may have corrected.
+
+    Raises:
+        InputError: what must not be written over, and what to do.
+    """
+    written = [*writing.outs, *([] if writing.ledger is None else [writing.ledger])]
+    if writing.ledger is not None and writing.ledger.resolve() in map(Path.resolve, writing.outs):
+        raise InputError(f"{str(writing.ledger)!r} is the output and the ledger; name two files")
+    for path in written:
+        if isinstance(source, str | Path) and _is_same(path, Path(source)):
+            raise InputError(f"{str(path)!r} is the input itself; name another file to write")
+        if path.name.endswith(REJECTED_END) and path.exists():
+            raise InputError(
+                f"{str(path)!r} is a list of refused records of another run; name another file"
+            )
+
+
+def _is_same(path: Path, other: Path) -> bool:
+    try:
+        return path.samefile(other)
+    except OSError:  # one of them is not there
+        return False
 
 
 def settings_of(work: Recognize) -> str:
@@ -149,17 +180,18 @@ def _parts(outs: Sequence[Path], manifest: Manifest, resume: bool) -> Iterator[P
         return
     folder = parts_folder(outs[0])
     parts = PartStore(folder)
-    if folder.exists():
-        _sweep(outs)
-        if not resume or not _is_of(folder, manifest.settings):
+    with locked(folder.with_name(f".{folder.name}.lock"), repr(str(outs[0]))):
+        if folder.exists():
+            _sweep(outs)
+            if not resume or not _is_of(folder, manifest.settings):
+                parts.remove()
+        manifest.write(folder)
+        try:
+            yield parts
+        except InputError:  # the same call would end the same way
             parts.remove()
-    manifest.write(folder)
-    try:
-        yield parts
-    except InputError:  # the same call would end the same way
+            raise
         parts.remove()
-        raise
-    parts.remove()
 
 
 def _is_of(folder: Path, settings: str) -> bool:
@@ -183,15 +215,29 @@ def parts_folder(out: Path) -> Path:
     return out.with_name(f"{out.name}.parts")
 
 
+REJECTED_END = ".rejected.csv"
+
+
 def rejected_file(out: Path) -> Path:
     """The side file of records that could not be used."""
-    return out.with_name(f"{out.stem}.rejected.csv")
+    return out.with_name(out.stem + REJECTED_END)
 
 
-def _sinks(stack: ExitStack, writing: Writing, schema: pa.Schema, ledger: Ledger) -> Iterator[Sink]:
+def free_rejected_file(out: Path) -> Path:
+    """The same, under another name where there is one already: its owner may have corrected it."""
+    path, number = rejected_file(out), 1
+    while path.exists():
+        number += 1
+        path = out.with_name(f"{out.stem}.{number}{REJECTED_END}")
+    return path
+
+
+def _sinks(
+    stack: ExitStack, writing: Writing, schema: pa.Schema, ledger: Ledger, refused: Path | None
+) -> Iterator[Sink]:
     writes = [writing.stream] if writing.stream else []
     writes += [
-        stack.enter_context(open_output(out, schema))
+        stack.enter_context(open_output(out, schema, plain=writing.plain))
         for out in writing.outs
         if out.suffix.lower() != ".html"
     ]
@@ -201,8 +247,8 @@ def _sinks(stack: ExitStack, writing: Writing, schema: pa.Schema, ledger: Ledger
         writes.append(ledger.add)
     for write in writes:
         yield _of_results(write)
-    if writing.outs:
-        yield stack.enter_context(rejected_output(rejected_file(writing.outs[0])))
+    if refused is not None:
+        yield stack.enter_context(rejected_output(refused, plain=writing.plain))
 
 
 def _of_results(write: Write) -> Sink:
@@ -212,12 +258,19 @@ def _of_results(write: Write) -> Sink:
     return sink
 
 
-def _page(card: Card, writing: Writing, gallery: Gallery, ledger: Ledger, tally: Tally) -> str:
+def _page(
+    card: Card,
+    writing: Writing,
+    gallery: Gallery,
+    ledger: Ledger,
+    tally: Tally,
+    rejected: Path | None,
+) -> str:
     what = card.summary or "A model"
     unit = f" ({card.unit.removeprefix('none, ')})" if card.unit else ""
     refused = [refusal_line(item) for item in tally.first_refused]
     if (more := tally.refused - len(refused)) > 0:
-        refused.append(f"... and {more} more, in {rejected_file(writing.outs[0]).name}")
+        refused.append(f"... and {more} more, in {rejected and rejected.name}")
     quality = card.metrics.get(card.headline)
     about = []
     if quality:

@@ -6,6 +6,7 @@ import json
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import IO, Any
 
@@ -46,17 +47,22 @@ def check_outputs(paths: Sequence[Path]) -> None:
 
 
 @contextmanager
-def open_output(path: Path, schema: pa.Schema) -> Iterator[Write]:
+def open_output(path: Path, schema: pa.Schema, *, plain: bool = False) -> Iterator[Write]:
     """A file of results that gets its name once the block ends without an error."""
-    opened = {".csv": _text(csv_of), ".jsonl": _text(json_of), ".parquet": _parquet, ".sdf": _sdf}
+    opened = {
+        ".csv": _text(partial(csv_of, plain=plain)),
+        ".jsonl": _text(json_of),
+        ".parquet": _parquet,
+        ".sdf": _sdf,
+    }
     with replacing(path) as temporary, opened[path.suffix.lower()](temporary, schema) as write:
         yield write
 
 
 @contextmanager
-def standard_output(as_json: bool) -> Iterator[Write]:
+def standard_output(as_json: bool, *, plain: bool = False) -> Iterator[Write]:
     """Results on standard output as they come, as CSV or JSON lines."""
-    yield _writer(sys.stdout, json_of if as_json else csv_of)
+    yield _writer(sys.stdout, json_of if as_json else partial(csv_of, plain=plain))
 
 
 Format = Callable[[pa.Table, bool], str]
@@ -120,10 +126,11 @@ def _properties(row: dict[str, Any]) -> dict[str, Any]:
     return {key: value for key, value in plain.items() if value is not None}
 
 
-def csv_of(results: pa.Table, with_header: bool = True) -> str:
+def csv_of(results: pa.Table, with_header: bool = True, *, plain: bool = False) -> str:
     """A row for each subgraph: what is known of the molecule, then rank and part.
 
     Molecules without subgraphs have one row. Lists are written with blanks between their items.
+    Text that a spreadsheet would take for a formula has a ``'`` before it, unless ``plain``.
     """
     if not len(results):
         return ""  # the header comes with the first row
@@ -149,23 +156,25 @@ def csv_of(results: pa.Table, with_header: bool = True) -> str:
         else:
             cells = table[name].combine_chunks()
             columns[name] = _plain(cells) if pa.types.is_list(cells.type) else cells
-    return _csv(pa.table(columns), with_header)
+    return _csv(pa.table(columns), with_header, plain)
 
 
-def _csv(table: pa.Table, with_header: bool) -> str:
+def _csv(table: pa.Table, with_header: bool, plain: bool = False) -> str:
     """Cells in quotes only where they need them; numbers as everywhere."""
     file = io.StringIO()
     writer = csv.writer(file, lineterminator="\n")
     if with_header:
         writer.writerow(table.column_names)
-    writer.writerows(zip(*(_cells(column) for column in table.columns), strict=True))
+    writer.writerows(zip(*(_cells(column, plain) for column in table.columns), strict=True))
     return file.getvalue()
 
 
-def _cells(column: pa.ChunkedArray) -> list[Any]:
+def _cells(column: pa.ChunkedArray, plain: bool) -> list[Any]:
     cells: list[Any] = column.to_pylist()
     if pa.types.is_floating(column.type):
         return ["" if value is None else f"{value:.{DIGITS}g}" for value in cells]
+    if pa.types.is_string(column.type) and not plain:
+        return [f"'{cell}" if cell and _is_formula(cell) else cell for cell in cells]
     return cells
 
 
@@ -193,6 +202,16 @@ def _rest(one: dict[str, Any]) -> list[Any]:
     return [f"{one['measured']:.{DIGITS}g}", *([one["smiles"]] if one["smiles"] else [])]
 
 
+def _is_formula(cell: str) -> bool:
+    """Whether a spreadsheet would run a cell; numbers with signs are none."""
+    if cell[0] not in "=+-@\t\r":
+        return False
+    try:
+        return not [float(word) for word in cell.split()]
+    except ValueError:
+        return True
+
+
 def _joined(lists: pa.ListArray) -> pa.Array:
     """``[[1, 2], [3]]`` to ``["1 2", "3"]``, numbers with few decimals."""
     flat = lists.flatten()
@@ -214,7 +233,7 @@ def rows_of(results: pa.Table) -> list[dict[str, Any]]:
 
 
 @contextmanager
-def rejected_output(path: Path) -> Iterator[Callable[[Recognized], None]]:
+def rejected_output(path: Path, *, plain: bool = False) -> Iterator[Callable[[Recognized], None]]:
     """The side file of refused records, as CSV; there is none when nothing was refused."""
     refused = 0
     with replacing(path) as temporary, temporary.open("w", encoding="utf-8", newline="") as file:
@@ -222,7 +241,7 @@ def rejected_output(path: Path) -> Iterator[Callable[[Recognized], None]]:
         def write(found: Recognized) -> None:
             nonlocal refused
             if len(found.rejected):
-                file.write(_csv(found.rejected, with_header=not refused))
+                file.write(_csv(found.rejected, not refused, plain))
                 refused += len(found.rejected)
 
         yield write

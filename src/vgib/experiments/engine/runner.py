@@ -5,6 +5,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from vgib.data.files import locked
 from vgib.data.processes import Engine, Outcome
 from vgib.experiments.engine.code import code_hash
 from vgib.experiments.engine.finished import Finished
@@ -26,10 +27,15 @@ def run_recipe(
     mirror: Path | None = None,
     cache: Path | None = None,
 ) -> Generator[Outcome[Job, Record], None, None]:
-    """Does those jobs of a recipe that have no record yet."""
+    """Does those jobs of a recipe that have no record yet.
+
+    Raises:
+        InputError: another process does the same, into the same folder.
+    """
     work = partial(run_of(made.job), mirror=mirror, cache=cache)
     code = code_hash(work_module(made.job))
-    yield from run_jobs(missing(jobs, records), records, engine, work, code)
+    with locked(records.folder / ".lock", repr(str(records.folder))):
+        yield from run_jobs(missing(jobs, records), records, engine, work, code)
 
 
 def missing(jobs: Sequence[Job], records: Records) -> list[Job]:

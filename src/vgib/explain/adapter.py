@@ -5,15 +5,20 @@ What entered the frozen network's first layer and what its layers gave become an
 head) stays its own; what is to be predicted is what it predicts itself.
 """
 
+import json
 from collections.abc import Iterator
-from typing import Any, ClassVar
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any, ClassVar, Self
 
 import torch
+from safetensors import SafetensorError, safe_open
 from torch import Tensor, nn
 
-from vgib.errors import InputError, unknown_name
+from vgib.data.files import write_safetensors
+from vgib.errors import FileFormatError, InputError, unknown_name
 from vgib.explain.amortized import Amortized
-from vgib.explain.explainer import Case, explainers, known_options
+from vgib.explain.explainer import Case, Graphs, explainers, known_options
 from vgib.explain.frozen import CENTER, Frozen, Removal
 from vgib.nn.bottleneck import (
     PLACES,
@@ -29,6 +34,10 @@ from vgib.train.checkpoint import let_rest
 
 EPOCHS = 100
 """As so many epochs a stage counts to a bottleneck that has a schedule in epochs."""
+
+FORMAT = "vgib-explainer"
+SETTINGS = ("seed", "task", "returns", "target", "pick")
+"""What a saved explainer says of the model, besides the options of its bottleneck."""
 
 INNER_LR = 1e-2
 """Learning rate of the inner level (GIB's critic)."""
@@ -67,6 +76,8 @@ class Adapted(Amortized):
         options: Those of the bottleneck, and of :class:`~vgib.explain.amortized.Amortized`.
     """
 
+    model_: str
+    site_: Site
     bottleneck: ClassVar[str]
     defaults: ClassVar[dict[str, Any]] = {}
 
@@ -85,14 +96,70 @@ class Adapted(Amortized):
     def build(self, case: Case) -> nn.Module:
         """The bottleneck, in its place in the frozen network."""
         encoded = encoded_of(case)
-        site = Site(
+        bonds = case.frozen.edge_channels(case.batch)
+        self.model_ = case.frozen.fingerprint
+        self.site_ = Site(
             channels=encoded.h.shape[1],
             in_channels=encoded.x.shape[1],
             depth=len(encoded.states),
             outputs=encoded.output.shape[1],
             task="classification" if case.frozen.is_classifier else "regression",
+            # Where the model reads edge features, so does a predictor of parts.
+            layer="gine" if bonds else "gin",
+            edge_channels=bonds,
         )
-        return build_in(self.bottleneck, site, self.options)
+        return build_in(self.bottleneck, self.site_, self.options)
+
+    def freeze(self, model: nn.Module) -> Frozen:
+        """The private copy; another model than the one it was fitted to is refused."""
+        frozen = super().freeze(model)
+        if self.module_ is not None and frozen.fingerprint != self.model_:
+            raise InputError(
+                f"this explainer was fitted to another {frozen.forward.name} than this one; its "
+                "weights differ. Fit it anew"
+            )
+        return frozen
+
+    def fit(self, model: nn.Module, graphs: Graphs) -> Self:
+        """Learns to explain this model from these graphs; labels are not asked for."""
+        self.module_ = None  # whatever was learned before belongs to another model
+        return super().fit(model, graphs)
+
+    def save(self, path: str | Path) -> None:
+        """Writes what was learned into one safetensors file, without pickles."""
+        about = {
+            "format": FORMAT,
+            "name": self.bottleneck,
+            "model": self.fitted and self.model_,
+            "site": asdict(self.site_),
+            "options": self.options,
+            "settings": {name: getattr(self, name) for name in SETTINGS},
+            "spread": self.spread_,
+        }
+        tensors = {k: v.detach().cpu().clone() for k, v in self.fitted.state_dict().items()}
+        write_safetensors(Path(path), tensors, {"about": json.dumps(about)})
+
+    @classmethod
+    def load(cls, path: str | Path) -> "Adapted":
+        """Reads what :meth:`save` wrote; it explains the model that it was fitted to, no other."""
+        try:
+            with safe_open(path, framework="pt") as file:
+                about = json.loads((file.metadata() or {}).get("about", "{}"))
+                tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
+        except FileNotFoundError:
+            raise InputError(f"there is no file {str(path)!r}") from None
+        except (SafetensorError, OSError) as error:
+            raise FileFormatError(f"{str(path)!r} cannot be read ({error})") from None
+        if about.get("format") != FORMAT:
+            raise FileFormatError(f"{str(path)!r} holds tensors, but no fitted explainer")
+        found = explainers.make(about["name"], **about["options"], **about["settings"])
+        assert isinstance(found, Adapted)
+        found.model_, found.spread_ = about["model"], about["spread"]
+        found.site_ = Site(**about["site"])
+        module = build_in(found.bottleneck, found.site_, found.options)
+        module.load_state_dict(tensors)
+        found.module_ = module.eval().requires_grad_(False)
+        return found
 
     def stages(self) -> Iterator[tuple[int, list[nn.Parameter]]]:
         """Those of the bottleneck, as far as they move something in it."""

@@ -10,6 +10,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from copy import deepcopy
 from dataclasses import dataclass, field
+from functools import cached_property
+from hashlib import sha256
 from typing import Any, Literal, get_args
 
 import torch
@@ -375,6 +377,27 @@ class Frozen:
             )
         self._take_task(rows)
         return rows
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """A hash of the model's weights: the same model, the same hash, on any device."""
+        digest = sha256()
+        for name, value in self.model.state_dict().items():
+            digest.update(f"{name}{list(value.shape)}".encode())
+            digest.update(value.detach().cpu().contiguous().flatten().view(torch.uint8).numpy())
+        return digest.hexdigest()
+
+    def edge_channels(self, batch: Batch) -> int:
+        """How many edge features the model reads; none, where it does not ask for them."""
+        attr = batch.named.get("edge_attr")
+        if attr is None or not (self.forward.takes_data or "edge_attr" in self.forward.used(batch)):
+            return 0
+        if isinstance(self.model, SubgraphNet):
+            encoder = self.model.encoder
+            return encoder.edge_channels if isinstance(encoder, Encoder) else 0
+        if attr.is_floating_point():
+            return 1 if attr.dim() == 1 else attr.shape[1]
+        return int(attr.max()) + 1 if attr.numel() == len(attr) and len(attr) else 0
 
     @torch.no_grad()
     def of_nodes(self, batch: Batch) -> Tensor:

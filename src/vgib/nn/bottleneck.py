@@ -128,6 +128,7 @@ class Perturbed:
             states in a frozen network.
         output: The prediction from the perturbed graph, ``[num_graphs, outputs]``, of a bottleneck
             with an encoder and a head of its own.
+        loss: The weighted sum of the terms, for a training loop of a user's own.
     """
 
     graph: Tensor | None
@@ -137,6 +138,7 @@ class Perturbed:
     edge_weight: Tensor | None = None
     z: Tensor | None = None
     output: Tensor | None = None
+    loss: Tensor | None = None
 
 
 @dataclass(frozen=True)
@@ -195,6 +197,30 @@ class Bottleneck(nn.Module):
     def at(cls, site: Site, **options: Any) -> Self:
         """A bottleneck for this place; most need to know no more than its channels."""
         return cls(channels=site.channels, **options)  # type: ignore[call-arg]  # every child's
+
+    def __call__(self, encoded: Encoded | Tensor, batch: Tensor | None = None) -> Perturbed:
+        """Perturbs and scores: what a network encoded, or node representations in any model.
+
+        ``bottleneck(h, batch)`` is for a training loop of a user's own: ``z`` are the perturbed
+        nodes (in evaluation mode the kept share of each), ``graph`` is their sum, ``loss`` is what
+        is to be added to the loss of the prediction.
+        """
+        if not isinstance(encoded, Tensor):
+            perturbed: Perturbed = super().__call__(encoded)
+            return perturbed
+        h = encoded
+        if batch is None:
+            batch = torch.zeros(len(h), dtype=torch.int64, device=h.device)
+        graphs = Segments.from_batch(batch)
+        alone = Adjacency.from_edge_index(h.new_zeros(2, 0, dtype=torch.int64), len(h))
+        readout: Readout | None = None if self.training else "sum"
+        found: Perturbed = super().__call__(Encoded(h, (h,), alone, graphs, readout))
+        found.z = found.scores.unsqueeze(1) * h if found.z is None else found.z
+        found.graph = graphs.sum(found.z) if found.graph is None else found.graph
+        found.loss = h.new_zeros(()) + sum(
+            self.weights[name] * term for name, term in found.terms.items()
+        )
+        return found
 
     def forward(self, encoded: Encoded) -> Perturbed:
         """Perturbs and scores."""

@@ -23,7 +23,7 @@ help: ## list the targets
 
 setup: $(INSTALLED) ## make .venv with the package and its tools (once, about two minutes)
 
-demo: $(INSTALLED) ## train two small models and write a report with pictures to out/demo
+demo: $(INSTALLED) ## train a small model, find toxicophores, and write a report with pictures to out/demo
 	$(BIN)/vgib demo --out out/demo $(ARGS)
 
 serve: $(INSTALLED) ## open a page on which molecules are pasted or drawn and recognized

@@ -33,6 +33,7 @@ QUIET = [
     "--no-sandbox",  # the tests may run as root, for whom chromium has none
 ]
 ANILINE = "Nc1ccccc1"
+EPOXIDE = "C1OC1COc1ccccc1"
 
 pytestmark = [
     pytest.mark.browser,
@@ -118,7 +119,8 @@ def set_size(page: Any, step: int) -> None:
 
 def test_an_example_is_shown_at_once(page: Any) -> None:
     expect(page.locator("#value")).not_to_be_empty()
-    expect(page.locator("#smiles")).to_have_value(PARACETAMOL)
+    expect(page.locator("#smiles")).to_have_value(EPOXIDE)
+    expect(page.locator("#pieces tbody tr")).to_have_count(4)
     expect(page.locator("#no-editor")).to_be_visible()
     expect(page.locator("#draw")).to_be_hidden()
 
@@ -138,8 +140,8 @@ def test_a_pasted_molecule_is_recognized(page: Any, shelf: ModelShelf) -> None:
 def test_classes_are_told_as_a_probability(page: Any) -> None:
     recognize(page, ANILINE, "classes")
     assert page.inner_text("#value").endswith("%")
-    expect(page.locator("#spread")).to_contain_text("probability of class 1")
-    expect(page.locator("#members-told")).to_contain_text("Predicted class")
+    expect(page.locator("#value")).to_contain_text("class ")
+    expect(page.locator("#members-told")).to_contain_text("Probability of class 1")
 
 
 def test_the_slider_moves_through_the_sizes_without_a_request(watched: Watched) -> None:
@@ -182,8 +184,23 @@ def test_clicking_atoms_asks_what_if(page: Any, shelf: ModelShelf) -> None:
     assert float(page.inner_text("#part-value")) == pytest.approx(expected, abs=6e-3)
     expect(page.locator("#picture .hit[data-atom='0']")).to_have_attribute("aria-pressed", "false")
     page.click("#reset")
-    expect(page.locator("#part-title")).to_have_text("The part alone")
+    expect(page.locator("#part-title")).not_to_have_text("Your part alone")
     expect(page.locator("#reset")).to_be_hidden()
+
+
+def test_a_group_can_be_removed(page: Any, shelf: ModelShelf) -> None:
+    recognize(page, ANILINE)
+    page.get_by_role("button", name="Remove *N", exact=True).click()
+    expect(page.locator("#part-title")).to_have_text("Your part alone")
+    expect(page.locator("#part-smiles")).to_have_text("*c1ccccc1")
+    expect(page.locator("#part-told")).to_contain_text("of the whole molecule")
+
+
+def test_colors_tell_effects_or_scores(page: Any) -> None:
+    recognize(page, ANILINE)
+    expect(page.locator("#scale-high")).to_contain_text("raises")
+    page.select_option("#color", "score")
+    expect(page.locator("#scale-low")).to_have_text("score 0")
 
 
 def test_what_if_works_with_the_keyboard_alone(page: Any) -> None:
@@ -210,6 +227,7 @@ def test_methods_are_compared_side_by_side(page: Any) -> None:
     recognize(page, PARACETAMOL)
     for box in page.locator("#boxes input").all():
         box.set_checked(box.get_attribute("value") in ("occlusion", "gradcam"))
+    page.click("#compare-card > summary")
     page.click("#compare")
     expect(page.locator("#compared svg")).to_have_count(3)
     expect(page).to_have_url(re.compile(r"methods=gradcam\.occlusion"))

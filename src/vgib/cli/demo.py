@@ -17,7 +17,7 @@ def demo(
     seed: Annotated[int, typer.Option(help="Seed of every random number.")] = 0,
     as_json: Json = False,
 ) -> None:
-    """Train two small models on embedded data and write a report with pictures."""
+    """Train a small model, ask the shipped ones about textbook molecules, and write a report."""
     from vgib.experiments.demo.job import run_demo
 
     found = run_demo(out, seed=seed, bar=console.epochs_bar, say=say)

@@ -9,18 +9,14 @@ from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-import pandas as pd
 import pytest
 from rdkit import Chem
 
-from vgib.chem.properties import qed
-from vgib.data.molecules import from_smiles, load_drugs
+from vgib.data.molecules import load_drugs
 from vgib.errors import UnwritableError
 from vgib.experiments.demo import job as demo
-from vgib.experiments.demo.job import Demo, divergences, run_demo, with_fragments
+from vgib.experiments.demo.job import Demo, run_demo
 from vgib.model import shipped as zoo
-from vgib.model.results import Recognition, Subgraph
 
 VOID = {"meta", "br"}
 
@@ -33,10 +29,10 @@ def no_bar(epochs: int, title: str) -> Iterator[Any]:
 @pytest.fixture(scope="module")
 def toy(tmp_path_factory: pytest.TempPathFactory) -> tuple[Demo, str, list[str]]:
     """The result, its page and what was said."""
-    sizes = {"MOTIF_GRAPHS": 60, "MOTIF_EPOCHS": 2, "DRUG_EPOCHS": 2, "FRAGMENTS_EACH": 1}
+    sizes = {"MOTIF_GRAPHS": 60, "MOTIF_EPOCHS": 2}
     said: list[str] = []
     with pytest.MonkeyPatch.context() as patch:
-        for name, value in (sizes | {"SHOWN_DRUGS": 3, "SHOWN_GRAPHS": 2}).items():
+        for name, value in (sizes | {"SHOWN_MUTAGENS": 3, "SHOWN_GRAPHS": 2}).items():
             patch.setattr(demo, name, value)
         found = run_demo(tmp_path_factory.mktemp("demo"), bar=no_bar, say=said.append, seed=1)
     return found, found.report.read_text(encoding="utf-8"), said
@@ -45,26 +41,18 @@ def toy(tmp_path_factory: pytest.TempPathFactory) -> tuple[Demo, str, list[str]]
 def test_it_measures_both_parts_with_their_controls(toy: tuple[Demo, str, list[str]]) -> None:
     found = toy[0]
     assert {"accuracy", "node_auc", "kept_share", "control_random_node_auc"} < set(found.motifs)
-    assert {"r_squared", "divergence", "control_random_divergence", "divergence_gain"} < set(
-        found.drugs
-    )
+    assert {"hits", "hits by chance", "kept share", "molecules"} < set(found.mutagens)
     record = json.loads(json.dumps(found.to_json()))
     assert record["report"].endswith("report.html")
-    assert np.isfinite(record["drugs"]["divergence"]["value"])
-    gain, ours, control = (
-        found.drugs[name]["value"]
-        for name in ("divergence_gain", "divergence", "control_random_divergence")
-    )
-    assert gain == pytest.approx(control - ours, abs=1e-6)
+    assert record["mutagens"]["molecules"] == 30
 
 
 def test_it_says_what_it_measured(toy: tuple[Demo, str, list[str]]) -> None:
     found, text, said = toy
     joined = "\n".join(said)
     assert f"{found.motifs['accuracy']['value']:.3f}" in joined
-    assert f"{found.drugs['divergence']['value']:.3f}" in joined
-    assert demo._verdict(found.drugs["divergence_gain"]) in said
-    assert demo._verdict(found.drugs["divergence_gain"]) in text
+    assert f"{found.mutagens['hits']} of 30" in joined
+    assert f"For {found.mutagens['hits']} of them" in text
 
 
 class Balance(HTMLParser):
@@ -122,7 +110,7 @@ def test_every_picture_is_well_formed(toy: tuple[Demo, str, list[str]]) -> None:
 
 def test_the_shown_fragments_are_molecules(toy: tuple[Demo, str, list[str]]) -> None:
     shown = re.findall(r"<code>(.*?)</code>", toy[1])
-    assert len(shown) == 3
+    assert 1 <= len(shown) <= 3
     assert all(Chem.MolFromSmiles(smiles) is not None for smiles in shown)
 
 
@@ -130,37 +118,3 @@ def test_a_place_that_cannot_be_written_is_found_before_training(tmp_path: Path)
     (tmp_path / "file").write_text("")
     with pytest.raises(UnwritableError):
         run_demo(tmp_path / "file", bar=no_bar, say=lambda text: pytest.fail(text))
-
-
-@pytest.mark.parametrize(
-    ("low", "high", "word"),
-    [(0.01, 0.05, "better"), (-0.05, -0.01, "worse"), (-0.01, 0.05, "cannot be told apart")],
-)
-def test_the_sentence_follows_the_interval(low: float, high: float, word: str) -> None:
-    sentences = demo._verdict({"value": (low + high) / 2, "low": low, "high": high})
-    assert word in sentences
-    assert sum(other in sentences for other in ("better", "worse", "cannot")) == 1
-
-
-def test_fragments_are_labeled_molecules_of_their_own(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(demo, "FRAGMENTS_EACH", 2)
-    drugs = load_drugs().head(10)
-    graphs = with_fragments(drugs, seed=0)
-    assert 10 < len(graphs) <= 30
-    assert len(set(graphs.ids)) == len(graphs)
-    assert graphs.y.numpy() == pytest.approx(qed(graphs.ids), abs=1e-6)
-    assert "*" not in "".join(graphs.ids)
-    assert with_fragments(drugs, seed=0).ids == graphs.ids
-
-
-def test_a_half_that_is_the_whole_does_not_diverge() -> None:
-    drugs: pd.DataFrame = load_drugs().head(6)
-    graphs = from_smiles(drugs["smiles"].tolist()).graphs
-    whole = [
-        Recognition(name, 0.5, (1.0,) * size, (Subgraph(tuple(range(size)), 1.0, 1.0),))
-        for name, size in zip(graphs.ids, graphs.sizes.tolist(), strict=True)
-    ]
-    found = divergences(graphs, whole, seed=0)
-    assert found["divergence"]["value"] == pytest.approx(0, abs=1e-9)
-    assert found["half_share"]["value"] == 1
-    assert found["control_random_divergence"]["value"] >= 0

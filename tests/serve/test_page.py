@@ -225,9 +225,9 @@ def test_what_if_works_with_the_keyboard_alone(page: Any) -> None:
 def test_methods_are_compared_side_by_side(page: Any) -> None:
     page.select_option("#rule", "ring_intact")  # by scores every method reaches the same sizes
     recognize(page, PARACETAMOL)
+    page.click("#compare-card > summary")
     for box in page.locator("#boxes input").all():
         box.set_checked(box.get_attribute("value") in ("occlusion", "gradcam"))
-    page.click("#compare-card > summary")
     page.click("#compare")
     expect(page.locator("#compared svg")).to_have_count(3)
     expect(page).to_have_url(re.compile(r"methods=gradcam\.occlusion"))
@@ -348,9 +348,10 @@ def drugs(tmp_path: Path) -> Path:
     return path
 
 
-def send(page: Any, file: Path) -> None:
+def send(page: Any, file: Path, share: str = "0.3") -> None:
     page.click("#to-table")
     page.select_option("#model", "values")
+    page.select_option("#share", share)
     page.set_input_files("#file", file)
     page.click("#upload button.main")
 

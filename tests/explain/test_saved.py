@@ -17,7 +17,7 @@ from vgib.explain.many import explain_many, score
 ModelOf = Callable[[str], nn.Module]
 
 
-@pytest.mark.parametrize("name", ["vgib", "vgib-paper", "gsat", "attention"])
+@pytest.mark.parametrize("name", ["vgib", "vgib-counts", "vgib-paper", "gsat"])
 def test_what_was_learned_comes_back(
     name: str, model_of: ModelOf, data: list[Data], tmp_path: Path
 ) -> None:

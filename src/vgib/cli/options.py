@@ -40,7 +40,11 @@ Classes = Annotated[
     bool, typer.Option("--classes", help="The column holds classes (0, 1, ...), not values.")
 ]
 Encoder = Annotated[
-    str, typer.Option(help="The kind of network that reads graphs: gcn, gat, sage or gin.")
+    str,
+    typer.Option(
+        help="The kind of network that reads graphs: gcn, gat, sage or gin; gine and gat-edge "
+        "read bonds too."
+    ),
 ]
 Bottleneck = Annotated[
     str | None,

@@ -129,7 +129,7 @@ class Adapted(Amortized):
         """Writes what was learned into one safetensors file, without pickles."""
         about = {
             "format": FORMAT,
-            "name": self.bottleneck,
+            "name": next(n for n in explainers.names() if explainers.get(n) is type(self)),
             "model": self.fitted and self.model_,
             "site": asdict(self.site_),
             "options": self.options,

@@ -249,6 +249,12 @@ def test_one_molecule_makes_no_forward_pass_twice(
     assert 3 < passes.calls <= 18 and passes.are_distinct()
 
 
+def test_a_shipped_drug_goes_by_its_name(run: Run) -> None:
+    told = json.loads(run("recognize", "Aspirin", "--model", "qed", "--json", "--fast").out)
+    assert told["smiles"] == "CC(=O)Oc1ccccc1C(=O)O"
+    assert run("recognize", "notadrug", "--model", "qed", "--fast").code == 1
+
+
 def test_the_command_line_python_and_the_service_show_the_same_numbers(run: Run) -> None:
     told = json.loads(run("recognize", ASPIRIN, "--model", "mutagenicity", "--json").out)
     loaded = SubgraphRecognizer.load("mutagenicity")

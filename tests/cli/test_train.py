@@ -21,7 +21,8 @@ def test_training_on_a_table_saves_a_model_that_recognizes(
     assert str(out) in done.err and "Traceback" not in done.err
     card = json.loads((out / "card.json").read_text())
     assert card["training"]["epochs"] == 1 and card["metrics"]["r_squared"]["n"] == 4
-    assert card["summary"] == f"vgib on {table}"
+    assert card["summary"] == f"qed, learned from {table}" and card["license"] == "not stated"
+    assert card["tolerance"] and (out / "known.safetensors").is_file()
     assert run("recognize", "CCO", "--model", out).code == 0
 
 

@@ -119,7 +119,19 @@ def molecule_source(inputs: list[str]) -> Path | BinaryIO | list[str]:
         raise typer.BadParameter("give one file, or SMILES, not both")
     if not paths and len(inputs) == 1 and Path(inputs[0]).suffix in {*SUFFIXES, ".gz"}:
         raise InputError(f"there is no file {inputs[0]!r}")
-    return paths[0] if paths else inputs
+    return paths[0] if paths else [_structure(text) for text in inputs]
+
+
+def _structure(text: str) -> str:
+    """The SMILES of a shipped drug for its name; every other text as it is."""
+    # A word of other letters than those of aromatic atoms is no SMILES.
+    if not text.isalpha() or not set(text.lower()) - set("bcnops"):
+        return text
+    from vgib.data.molecules import load_drugs
+
+    drugs = load_drugs()
+    found = drugs["smiles"][drugs["name"].str.lower() == text.lower()].tolist()
+    return str(found[0]) if found else text
 
 
 def _is_there(path: Path) -> bool:

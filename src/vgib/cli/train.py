@@ -116,7 +116,8 @@ def train(
             **_how(engine, address, workers, checkpoint, out),
         )
     found = model.evaluate(loaded[parts.test])
-    model.save(out, summary=f"{model.bottleneck} on {source}", metrics=found)
+    learned = f"{target}, learned from" if target else f"{model.bottleneck} on"
+    model.save(out, summary=f"{learned} {source}", metrics=found)
     if is_molecules:
         Known.of(loaded[parts.train], structures=True).save(out)
     if as_json:

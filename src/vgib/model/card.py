@@ -49,7 +49,7 @@ class Card(BaseModel):
     class_names: list[str] | None = Field(
         default=None, description="What the classes are called, in their order."
     )
-    license: str = "MIT"
+    license: str = "not stated"
     task: Literal["regression", "classification"]
     outputs: int = Field(ge=1)
     classes: list[int] | None = None

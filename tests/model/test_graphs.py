@@ -1,0 +1,39 @@
+"""Graphs of every accepted kind become packed graphs, or an error says why not."""
+
+import pytest
+import torch
+from torch.utils.data import Subset
+from torch_geometric.data import Batch, Data
+
+from vgib.errors import InputError
+from vgib.model.graphs import as_packed, edge_features
+
+EDGES = torch.tensor([[0, 1], [1, 0]])
+
+
+def pair(**more: torch.Tensor) -> Data:
+    return Data(x=torch.ones(2, 1), edge_index=EDGES, **more)
+
+
+def test_lists_batches_and_subsets_are_the_same_graphs() -> None:
+    data = [pair(), pair(), pair()]
+    for given in (data, Batch.from_data_list(data), Subset(data, [2, 0, 1]), iter(data)):
+        packed = as_packed(given, None)
+        assert (len(packed), packed.num_edges) == (3, 6)
+    for wrong in (pair(), 3, "CC"):
+        with pytest.raises(InputError, match="put it in a list"):
+            as_packed(wrong, "rich")
+
+
+def test_what_an_encoder_reads_of_edges() -> None:
+    floats = as_packed([pair(edge_attr=torch.rand(2, 3))], None)
+    codes = as_packed([pair(edge_attr=torch.tensor([0, 4]))], None)
+    bonds = as_packed(["CC"], "rich")
+    assert edge_features("gine", floats) == {"edge_features": "floats", "edge_channels": 3}
+    assert edge_features("gine", codes) == {"edge_features": "codes", "edge_channels": 5}
+    assert edge_features("gat-edge", bonds) == {"edge_features": "bond", "edge_channels": 5}
+    assert edge_features("gin", bonds) == {"edge_features": None, "edge_channels": 0}
+    with pytest.raises(InputError, match="the graphs carry none; set"):
+        edge_features("gine", as_packed([pair()], None))
+    with pytest.raises(InputError, match="edge_attr holds 2 columns of codes"):
+        edge_features("gine", as_packed([pair(edge_attr=torch.ones(2, 2).long())], None))

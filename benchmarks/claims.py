@@ -98,6 +98,7 @@ def known_answers() -> list[Claim]:
 def paper_tables() -> list[Claim]:
     """The four tables of the paper."""
     half, guided = "gap half list", "vgib-paper-guided, exactly as many atoms"
+    plain = "none-guided, exactly as many atoms"
     against, summary, views, times = "against", "summary", "views", "times"
     whole = cell("table4", views, ("vgib-paper", "clean"), "gain")
     return [
@@ -105,7 +106,7 @@ def paper_tables() -> list[Claim]:
             "A predictor that has seen fragments chooses a good half of a molecule (QED):"
             " share of the way from a random half to the best one",
             cell("table1", half, (guided,), "qed"),
-            f"0 % by chance; attention {cell('table1', half, ('att05',), 'qed')}",
+            f"without a bottleneck {cell('table1', half, (plain,), 'qed')}; 0 % by chance",
             "",
             "vgib run table1",
         ),

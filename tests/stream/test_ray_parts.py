@@ -195,16 +195,3 @@ def test_the_command_writes_a_folder(cluster: Any, work: Recognize, tmp_path: Pa
     assert "add --resume" in run(*command, code=1)
     smiles_instead = ("recognize", "CCO", *command[2:-1], tmp_path / "new")
     assert "a cluster reads files" in run(*smiles_instead, code=2)
-
-
-def test_a_file_that_has_changed_is_not_gone_on_with(
-    cluster: Any, work: Recognize, tmp_path: Path
-) -> None:
-    source, out = write(tmp_path / "in.smi", 20), tmp_path / "out"
-    assert run_parts(source, work, out, "s", SMALL).complete
-    text = source.read_text()
-    source.write_text(text.replace("O", "N", 1))  # as many bytes, another molecule
-    again = run_parts(source, work, out, "s", SMALL, resume=True)
-    assert not again.complete and "the file has changed" in str(again.files[0].error)
-    source.write_text(text)
-    assert run_parts(source, work, out, "s", SMALL, resume=True).complete

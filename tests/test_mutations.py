@@ -26,9 +26,9 @@ from vgib.stream.manifest import CountError, InputFile, Manifest
 from vgib.stream.ray_parts import _Account
 from vgib.stream.ray_reading import row_of
 
-DRUGS = load_drugs()["smiles"].tolist()[:16]
+DRUGS = load_drugs()["smiles"].tolist()[:24]
 GRAPHS = from_smiles(DRUGS).graphs
-BLOCKS = blocks_of(GRAPHS, GRAPHS.edge_attr)
+BLOCKS = blocks_of(GRAPHS, GRAPHS.x, GRAPHS.edge_attr)
 
 
 class Total(nn.Module):
@@ -110,7 +110,7 @@ def test_a_control_has_exactly_the_size_of_what_was_chosen(rule: Any) -> None:
 
 def test_of_two_sizes_equally_near_the_smaller_is_taken() -> None:
     graphs = from_smiles(["c1ccccc1Cc1ccccc1"]).graphs  # parts of 1, 6, 7 and 13 atoms
-    (tree,) = block_trees(graphs, blocks_of(graphs, graphs.edge_attr))
+    (tree,) = block_trees(graphs, blocks_of(graphs, graphs.x, graphs.edge_attr))
     assert [nearest_size(tree, wanted) for wanted in (1, 6, 9, 10, 11, 13, 20)] == [
         *(1, 6, 7, 7, 13, 13, 13)
     ]

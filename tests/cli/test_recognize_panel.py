@@ -18,12 +18,21 @@ ROW: dict[str, Any] = {
     "smiles": "CC(=O)Oc1ccccc1C(=O)O",
     "note": "kept the largest of 2 components",
     "prediction": 0.620194,
+    "statement": "0.6202",
     "spread": 0.0499,
     "stability": 1.0,
     "scores": [0.5] * 13,
     "subgraphs": [
-        {"smiles": "*Oc1ccccc1*", "atoms": [3, 4, 5], "score": 0.9992, "keep_ratio": 0.2308}
+        {
+            "smiles": "*Oc1ccccc1*",
+            "atoms": [3, 4, 5],
+            "score": 0.9992,
+            "keep_ratio": 0.2308,
+            "value": 0.6,
+            "effect": -0.05,
+        }
     ],
+    "why_none": None,
 }
 
 
@@ -38,9 +47,9 @@ def test_a_panel_tells_prediction_part_and_agreement() -> None:
     for text in (
         "aspirin  CC(=O)Oc1ccccc1C(=O)O",
         "Drug-likeness (QED)",
-        "0.62019 ± 0.05 over the members (in [0, 1])",
+        "0.6202 (± 0.05 over the members)",
         "*Oc1ccccc1*",
-        "3 of 13 atoms, mean score 0.9992; atoms 3 4 5",
+        "3 of 13 atoms, alone 0.6, effect -0.05, mean score 0.9992; atoms 3 4 5",
         "1.00 of 1",
         "kept the largest of 2 components",
     ):
@@ -48,10 +57,17 @@ def test_a_panel_tells_prediction_part_and_agreement() -> None:
 
 
 def test_one_member_has_no_spread_and_classes_have_a_probability() -> None:
-    row = ROW | {"prediction": 1, "probability": 0.875, "spread": None, "stability": None}
-    told = shown(row, "drd2")
-    assert "class 1, probability 0.875 (class 1: active)" in told
+    row = ROW | {"prediction": 1, "probability": 0.875, "statement": "active 88 %"}
+    told = shown(row | {"spread": None, "stability": None}, "drd2")
+    assert "active 88 %" in told and "alone active 60 %" in told
     assert "±" not in told and "agreement" not in told
+
+
+def test_a_part_that_is_not_enough_is_said_to_be_so() -> None:
+    told = shown(ROW | {"why_none": "too few atoms"})
+    assert "not enough alone" in told and "too few atoms" in told
+    none = ROW | {"why_none": "too few atoms", "subgraphs": []}
+    assert "no part found" in shown(none)
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="there are no pseudo-terminals")

@@ -38,7 +38,8 @@ def test_what_is_put_is_there_and_comes_back(tmp_path: Path) -> None:
     found = parts.get(name)
     assert found == FOUND and found.results.schema.metadata == RESULTS.schema.metadata
     assert counts == parts.counts(name)
-    assert counts == {"recognized": 1, "rejected": 1, "reasons": {"atom # is odd": 1}}
+    reasons = {"atom # is odd": 1}
+    assert counts == {"recognized": 1, "rejected": 1, "reasons": reasons, "content": ""}
     parts.remove()
     assert not (tmp_path / "parts").exists()
 

@@ -250,7 +250,13 @@ def load_model(
         raise FileFormatError(
             f"the weights in {str(folder)!r} cannot be used ({error}); save the model again"
         ) from None
-    broken = [name for name, part in found.items() if not torch.isfinite(part).all()]
+    # What is infinite before training, as a variance that is not known yet, may be so after it.
+    fresh = made().state_dict()
+    broken = [
+        name
+        for name, part in found.items()
+        if not torch.isfinite(part).all() and torch.isfinite(fresh[name]).all()
+    ]
     if broken:
         raise FileFormatError(
             f"the weights in {str(folder)!r} hold values that are no numbers, in {broken[0]!r}; "

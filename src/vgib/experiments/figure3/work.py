@@ -31,7 +31,7 @@ def run_on(job: GalleryJob, parts: DividedMolecules) -> Finished:
     assert parts.test.ids is not None
     atlas = atlas_of(oracle_of(job.property), parts.test.ids)
     keep = 0.5 if job.keep is None else job.keep
-    found = model.subgraphs(parts.test, keep_ratio=keep, rule=job.rule)
+    found = model.subgraphs(parts.test, keep_ratio=keep, rule="ring_intact", by=job.by)
     scores = torch.split(torch.from_numpy(model.scores(parts.test)), parts.test.sizes.tolist())
     nodes = [list(ranked[0].nodes) for ranked in found]
     divergence = atlas.judge([tuple(part) for part in nodes]).divergence.tolist()

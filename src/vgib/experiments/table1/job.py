@@ -66,3 +66,8 @@ class InterpretationJob(MoleculeJob):
         default=[0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9],
         description="The shares of the curve of divergence against size.",
     )
+
+    @property
+    def by(self) -> Literal["scores", "prediction"]:
+        """What decides between parts that cut no ring."""
+        return "prediction" if self.rule == "guided" else "scores"

@@ -159,7 +159,7 @@ class Found:
         keep: float | None,
     ) -> "Found":
         """The best connected part that cuts no ring."""
-        found = model.subgraphs(graphs, keep_ratio=keep, rule=job.rule)
+        found = model.subgraphs(graphs, keep_ratio=keep, rule="ring_intact", by=job.by)
         return cls.of(atlas, [ranked[0].nodes for ranked in found])
 
     def told(self) -> dict[str, Any]:

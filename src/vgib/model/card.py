@@ -244,19 +244,15 @@ def load_model(
                 planned = {name: tuple(part.shape) for name, part in made().state_dict().items()}
             _compare_shapes(planned, shapes)
         net = made()
+        # What is infinite before training, as a variance that is not known yet, may be so after it.
+        unknown = {name for name, part in net.state_dict().items() if not part.isfinite().all()}
         found = load_file(folder / WEIGHTS_FILE)
         net.load_state_dict(found)
     except (SafetensorError, OSError, RuntimeError) as error:
         raise FileFormatError(
             f"the weights in {str(folder)!r} cannot be used ({error}); save the model again"
         ) from None
-    # What is infinite before training, as a variance that is not known yet, may be so after it.
-    fresh = made().state_dict()
-    broken = [
-        name
-        for name, part in found.items()
-        if not torch.isfinite(part).all() and torch.isfinite(fresh[name]).all()
-    ]
+    broken = [n for n, part in found.items() if n not in unknown and not part.isfinite().all()]
     if broken:
         raise FileFormatError(
             f"the weights in {str(folder)!r} hold values that are no numbers, in {broken[0]!r}; "

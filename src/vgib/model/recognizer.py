@@ -490,11 +490,11 @@ class SubgraphRecognizer:
         """
         if question not in QUESTIONS:
             raise unknown_name("question", question, QUESTIONS)
-        answer = self.answer(graphs)
         if question == "suffices":
-            return answer.node_scores
+            return self.answer(graphs).node_scores
+        packed = self._checked(graphs)
         counted = [
-            predict_counts(member.network_, answer.graphs, device=self.device)
+            predict_counts(member.network_, packed, device=self.device)
             for member in (self, *self.further_)
         ]
         return torch.stack(counted).mean(0).numpy()

@@ -243,13 +243,6 @@ class Bottleneck(nn.Module):
         """
         return None
 
-    def judge(self, encoded: Encoded, keep: Tensor) -> Tensor:
-        """What a part alone predicts, ``[num_graphs, outputs]``; ``keep`` is 0 or 1 for each node.
-
-        Only asked of a bottleneck that ``judges_parts``: that has learned from parts of graphs.
-        """
-        raise TypeError(f"{type(self).__name__} has not learned from parts")
-
     def counts(self, encoded: Encoded) -> Tensor:
         """What counts: the share of the evidence that goes when a node goes, ``[num_nodes]``.
 
@@ -266,9 +259,10 @@ class Bottleneck(nn.Module):
         raise TypeError(f"{type(self).__name__} has not learned from parts")
 
     def judge_inputs(self, x: Tensor, adj: Adjacency, graphs: Segments) -> Tensor:
-        """What :meth:`judge` says, of parts that were cut out of their graphs.
+        """What parts alone predict that were cut out of their graphs, ``[num_parts, outputs]``.
 
-        Many parts of a graph cost no more than their own nodes that way.
+        Many parts of a graph cost no more than their own nodes that way. Only asked of a bottleneck
+        that ``judges_parts``: that has learned from parts of graphs.
         """
         raise TypeError(f"{type(self).__name__} has not learned from parts")
 

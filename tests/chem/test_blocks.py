@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from rdkit import Chem
 
-from vgib.chem.blocks import blocks_of, indivisible_blocks, ring_bonds
+from vgib.chem.blocks import blocks_of, indivisible_blocks, over_groups, ring_bonds
 from vgib.chem.groups import functional_groups
 from vgib.chem.mol import encode, parse
 from vgib.data.molecules import load_drugs
@@ -72,3 +72,14 @@ def test_no_molecules_have_no_blocks():
     arrays = encode([])
     assert blocks_of(arrays, arrays.codes, arrays.bonds).tolist() == []
     assert ring_bonds(arrays).dtype == np.bool_
+
+
+def test_a_functional_group_has_the_score_of_its_best_atom_and_a_ring_does_not() -> None:
+    arrays = encode([parse(text).mol for text in ("O=[N+]([O-])c1ccccc1", "CC(=O)Nc1ccccc1")])
+    blocks = blocks_of(arrays, arrays.codes, arrays.bonds)
+    scores = np.zeros((2, 19), dtype=np.float32)
+    scores[0, [1, 5]] = 0.9, 0.4  # the nitrogen of the nitro group, an atom of its ring
+    scores[1, [9, 12]] = 0.7, 0.8  # the methyl group and the nitrogen of the amide
+    shared = over_groups(scores, arrays, blocks)
+    assert shared[0].tolist() == np.float32([0.9] * 3 + [0, 0, 0.4] + [0] * 13).tolist()
+    assert shared[1].tolist() == np.float32([0] * 9 + [0.7] + [0.8] * 3 + [0] * 6).tolist()

@@ -83,6 +83,15 @@ def test_where_nothing_suffices_the_gate_s_own_part_is_shown_with_the_reason() -
     assert "no part suffices" in found.figure()
 
 
+def test_where_nothing_suffices_the_part_that_comes_closest_is_shown() -> None:
+    def value(graphs: PackedGraphs) -> Tensor:
+        return count("Cl")(graphs) * 0.15 + count("C")(graphs) / 100
+
+    (found,) = answered(["ClCCCCCCCCCl"], value).recognitions(ANY)  # 0.38; to within 0.1
+    (part,) = found.subgraphs  # one chlorine atom with half of the carbon atoms: 0.19
+    assert found.why_none is not None and part.nodes in ((0, 1, 2, 3, 4), (5, 6, 7, 8, 9))
+
+
 def test_two_equal_groups_are_two_answers_and_not_every_piece() -> None:
     def has_nitro(graphs: PackedGraphs) -> Tensor:
         return count("N")(graphs).clamp(max=1)

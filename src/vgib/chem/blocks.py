@@ -66,6 +66,26 @@ def pieces_of(graphs: Graphs, codes: Any, blocks: npt.ArrayLike) -> npt.NDArray[
     return _numbered(receiver[joined], sender[joined], ptr)
 
 
+def over_groups(
+    scores: npt.NDArray[np.float32], graphs: Graphs, blocks: npt.ArrayLike
+) -> npt.NDArray[np.float32]:
+    """Atom scores ``[..., atoms]`` in which each functional group has the score of its best atom.
+
+    A group is a block without a ring: where one of its atoms passes, all of them do. A gate that
+    knows nitro groups by their nitrogen has no use for the oxygens, but whoever looks at it has.
+    """
+    ptr, own = np.asarray(graphs.node_ptr), np.asarray(blocks)
+    block = np.repeat(ptr[:-1], np.diff(ptr)) + own
+    receiver, sender = _edges(graphs)
+    inside = block[receiver[block[receiver] == block[sender]]]
+    atoms, bonds = (np.bincount(each, minlength=len(own)) for each in (block, inside))
+    best = np.zeros_like(scores)
+    np.maximum.at(best.T, block, scores.T)
+    is_group = bonds < 2 * atoms  # both directions of each bond: one less than atoms, if a tree
+    shared: npt.NDArray[np.float32] = np.where(is_group[block], best[..., block], scores)
+    return shared
+
+
 def ring_bonds(graphs: Graphs) -> npt.NDArray[np.bool_]:
     """Whether each edge lies on a cycle.
 

@@ -16,7 +16,7 @@ import numpy.typing as npt
 import torch
 from torch import Tensor
 
-from vgib.chem.blocks import blocks_of, pieces_of
+from vgib.chem.blocks import blocks_of, over_groups, pieces_of
 from vgib.chem.mol import Mol
 from vgib.data.molecules import atom_features, capped_parts
 from vgib.data.packed import PackedGraphs
@@ -87,12 +87,17 @@ class Answer:
         mols: Sequence[Mol] | None = None,
         tolerance: tuple[float, ...] = (0.1,),
         words: Wording = PLAIN,
+        whole_groups: bool = False,
     ) -> "Answer":
         """From outputs and scores of all members, and functions that predict on other graphs.
 
         Without ``judge``, parts of molecules are asked about as molecules, capped with hydrogen.
+        With ``whole_groups`` every functional group of a molecule has one score; see
+        :func:`vgib.chem.blocks.over_groups`.
         """
         parts, numbers = PartValues(graphs, ask, outputs, judge), tuple(range(len(outputs)))
+        if whole_groups and parts.features is not None:
+            scores = torch.from_numpy(over_groups(scores.numpy(), graphs, parts.blocks))
         return cls(graphs, outputs, scores, classes, parts, numbers, mols, tolerance, words)
 
     @property

@@ -444,6 +444,7 @@ class SubgraphRecognizer:
             mols=mols,
             tolerance=self._tolerance(),
             words=self.card_.words,
+            whole_groups=knows_parts,
         )
 
     def _tolerance(self) -> tuple[float, ...]:

@@ -68,7 +68,7 @@ class Recognition:
         scores: One number in [0, 1] for each node.
         subgraphs: The ranked subgraphs.
         edges: ``int [edges, 2]``, to draw it by; ``None`` for a molecule, which its name describes.
-        why_none: Why no part suffices, where none does; one that is shown then is the gate's.
+        why_none: Why no part suffices, where none does; one that is shown then comes closest.
         statement: The prediction in words, such as ``"mutagenic 98.7 %"``.
         effects: By how much each node raises the prediction, where that was asked for.
     """

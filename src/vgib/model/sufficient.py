@@ -6,13 +6,13 @@ if it suffices. Else it is the smallest part that does,
 .. math:: S^* = \arg\min \{|S| : |f_m(G_S) - f_m(G)| \le \tau \text{ for each member } m\}
 
 over connected parts of whole rings and functional groups with at most :data:`MUCH_SMALLER` of the
-atoms. Where no part suffices, the one that the gate cuts out is shown, and it is said that it is
-not enough. The node scores order the candidates: of each size the best-scored part is tried, the
-smallest first. The prediction from the part alone decides. For classes :math:`f` is the probability
-of the predicted class, which may not fall by more than :math:`\tau`, and the members together must
-predict that class, also when the part is a molecule of its own. :math:`\tau` is the model's mean
-error on held-out molecules (of a probability 0.1 at least): below that, the model does not know the
-difference itself.
+atoms. Where no part suffices, the one of at most half of the atoms that comes closest is shown, or
+the gate's own, and it is said that it is not enough. The node scores order the candidates: of each
+size the best-scored part is tried, the smallest first. The prediction from the part alone decides.
+For classes :math:`f` is the probability of the predicted class, which may not fall by more than
+:math:`\tau`, and the members together must predict that class, also when the part is a molecule of
+its own. :math:`\tau` is the model's mean error on held-out molecules (of a probability 0.1 at
+least): below that, the model does not know the difference itself.
 
 A part that is searched for has a carbon atom: what a nitro or an amino group sits on makes it what
 it is, and the atoms of a part tell it by their bonds and hydrogens.
@@ -21,7 +21,7 @@ Where most pieces of a molecule are predicted like the whole, as for "not
 mutagenic", none of them is told: nothing in particular carries the prediction.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING
@@ -61,7 +61,7 @@ class Sufficient:
 
     Attributes:
         found: The sufficient parts: the gate's own if it is one, then the smallest first. Where
-            none suffices, the gate's own, if it has one.
+            none suffices, the one that comes closest, else the gate's own, if it has one.
         why_none: Where none suffices, why.
     """
 
@@ -80,9 +80,7 @@ def sufficient_parts(answer: "Answer", n: int = 1) -> Sufficient:
     # Gates of models that know fragments order parts badly: there, more of them are tried.
     most = 0 if answer.parts.judge is not None else MOST_LISTED
     tried = answer.parts.candidates.by_size(answer.node_scores, MUCH_SMALLER, most)
-    elements = np.split(answer.graphs.x[:, 0].numpy(), answer.graphs.node_ptr.numpy()[1:-1])
-    carbon = ELEMENT.codes["C"]
-    tried = [masks[masks @ (own == carbon)] for masks, own in zip(tried, elements, strict=True)]
+    tried = _with_carbon(answer, tried)
     for below, share in pairwise((0.0, *WAVES)):
         left = [g for g, some in enumerate(found) if len(some) < n and not anywhere[g]]
         rows = {
@@ -95,8 +93,41 @@ def sufficient_parts(answer: "Answer", n: int = 1) -> Sufficient:
         None if some else _why_none(answer, graph, anywhere[graph])
         for graph, some in enumerate(found)
     ]
-    found = [some or _apart([], proposed.get(g, NO_MASKS)) for g, some in enumerate(found)]
+    left = [g for g, some in enumerate(found) if not some and not anywhere[g]]
+    closest = _closest(answer, left)
+    for graph in left:
+        found[graph] = closest.get(graph) or _apart([], proposed.get(graph, NO_MASKS))
     return Sufficient(found, why)
+
+
+def _with_carbon(answer: "Answer", tried: list[Mask]) -> list[Mask]:
+    """The parts of each molecule that have a carbon atom."""
+    carbon = answer.graphs.x[:, 0].numpy() == ELEMENT.codes["C"]
+    each = np.split(carbon, answer.graphs.node_ptr.numpy()[1:-1])
+    return [masks[masks @ own] for masks, own in zip(tried, each, strict=True)]
+
+
+def _closest(answer: "Answer", graphs: Sequence[int]) -> dict[int, list[Nodes]]:
+    """Of some molecules the part of at most half of the atoms that comes closest to the whole.
+
+    Of equal parts, to a hundredth, the smallest; none where half of the class's probability is
+    lost, or a value moves by more than twice the tolerance.
+    """
+    if not graphs:
+        return {}
+    found, tried = {}, answer.parts.candidates.by_size(answer.node_scores, HALF, MOST_LISTED)
+    tried = _with_carbon(answer, tried)
+    for graph in (graph for graph in graphs if len(tried[graph])):
+        masks, whole = tried[graph], answer.mean[graph]
+        values = answer.predict_parts(graph, masks).mean(0)
+        if answer.classes is None:
+            lost = (np.abs(values - whole) / answer.tolerance).max(1) / 4
+        else:
+            lost = 1 - values[:, whole.argmax()] / whole.max()
+        best = np.lexsort((masks.sum(1), lost.round(2)))[0]
+        if lost[best] <= HALF:
+            found[graph] = [tuple(np.flatnonzero(masks[best]).tolist())]
+    return found
 
 
 def _proposed(answer: "Answer") -> dict[int, Mask]:

@@ -81,7 +81,7 @@ def test_a_page_that_loads_something_from_elsewhere_is_refused(html: str) -> Non
 
 def test_docstrings_become_markdown() -> None:
     text = (
-        "Gives :math:`z_i` of :class:`~vgib.nn.vgib.VGIB`.\n\n"
+        "Gives :math:`z_i` of :class:`~vgib.nn.around.VGIB`.\n\n"
         "    .. math:: a = b, \\quad\n              c = d\n\n"
         "    ``h`` is ``[n]``."
     )

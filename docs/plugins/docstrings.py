@@ -15,7 +15,7 @@ EXAMPLE = re.compile(r"^( *)>>> .*(?:\n *\S.*)*", re.MULTILINE)
 def markdown(text: str) -> str:
     """``.. math::`` to ``$$``, ``:math:`` to ``$``, other roles and examples to code.
 
-    >>> markdown("Gives :math:`z_i` of :class:`~vgib.nn.vgib.VGIB`, ``[n]``.")
+    >>> markdown("Gives :math:`z_i` of :class:`~vgib.nn.around.VGIB`, ``[n]``.")
     'Gives $z_i$ of `VGIB`, `[n]`.'
     """
     text = DIRECTIVE.sub(_displayed, text)

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from vgib.model.answer import Answer, find_subgraphs
     from vgib.model.recognizer import SubgraphRecognizer
     from vgib.model.results import Subgraph
+    from vgib.nn.around import VGIB
     from vgib.nn.net import SubgraphNet
     from vgib.select.policy import Selection
 
@@ -30,6 +31,7 @@ _HOMES = {
     "Subgraph": "vgib.model.results",
     "SubgraphNet": "vgib.nn.net",
     "SubgraphRecognizer": "vgib.model.recognizer",
+    "VGIB": "vgib.nn.around",
     "VgibError": "vgib.errors",
     "draw": "vgib.chem.draw",
     "explain_function": "vgib.explain.function",
@@ -44,7 +46,8 @@ _HOMES = {
     "split_graphs": "vgib.data.loading",
 }
 
-__all__ = [
+# Sorted as Python sorts: VGIB is a class, not a constant, which ruff would put first.
+__all__ = [  # noqa: RUF022
     "Answer",
     "Fragment",
     "PackedGraphs",
@@ -52,6 +55,7 @@ __all__ = [
     "Subgraph",
     "SubgraphNet",
     "SubgraphRecognizer",
+    "VGIB",
     "VgibError",
     "draw",
     "explain_function",

@@ -26,7 +26,7 @@ from vgib.errors import InputError, NotFittedError, UnknownNameError, VgibError
 from vgib.model.recognizer import SubgraphRecognizer
 from vgib.nn.bottleneck import Bottleneck, Encoded, Perturbed, bottlenecks
 from vgib.nn.layers import LAYERS
-from vgib.nn.vgib import VGIB
+from vgib.nn.vgib import NodeVGIB
 from vgib.train.loop import train
 
 TINY: dict[str, Any] = {"hidden": 8, "depth": 2, "head_hidden": 8, "epochs": 2, "batch_size": 16}
@@ -401,7 +401,7 @@ def test_a_preset_fills_what_is_not_given() -> None:
         assert settings.architecture.hidden == expected.architecture["hidden"]
         assert settings.bottleneck == expected.bottleneck
     # The settings of VGIB are VGIB's, by name or by class, and nobody else's.
-    assert SubgraphRecognizer(bottleneck=VGIB).settings() == SubgraphRecognizer().settings()
+    assert SubgraphRecognizer(bottleneck=NodeVGIB).settings() == SubgraphRecognizer().settings()
     assert SubgraphRecognizer(bottleneck="gsat").settings().bottleneck == {}
     assert SubgraphRecognizer(beta=0.5).settings().bottleneck["beta"] == 0.5
 

@@ -14,7 +14,7 @@ from vgib.errors import InputError
 from vgib.nn.bottleneck import Encoded, Site
 from vgib.nn.net import SubgraphNet, build
 from vgib.nn.sparse import Adjacency, Segments
-from vgib.nn.vgib import VGIB, PartPredictor, Yardstick, divergence, node_price, tariff
+from vgib.nn.vgib import NodeVGIB, PartPredictor, Yardstick, divergence, node_price, tariff
 from vgib.train.loop import predict, predict_counts, predict_parts, seeded, train
 
 SITE = Site(channels=8, in_channels=4, depth=2, outputs=2, task="classification", layer="gin")
@@ -239,8 +239,8 @@ def test_only_a_model_of_parts_can_say_what_counts() -> None:
 
 
 def test_each_stage_moves_its_own_part_of_the_network() -> None:
-    assert [stage.name for stage in VGIB.stages] == ["network", "predictor", "gate"]
-    moved = [stage.moves for stage in VGIB.stages]
+    assert [stage.name for stage in NodeVGIB.stages] == ["network", "predictor", "gate"]
+    moved = [stage.moves for stage in NodeVGIB.stages]
     assert moved == [
         ("features", "encoder", "head"),
         ("bottleneck.predictor",),
@@ -249,7 +249,7 @@ def test_each_stage_moves_its_own_part_of_the_network() -> None:
 
 
 def test_the_price_rises_over_the_first_half_of_the_last_stage() -> None:
-    bottleneck = VGIB(SITE, beta=2.0)
+    bottleneck = NodeVGIB(SITE, beta=2.0)
     prices = []
     for epoch in range(8):
         bottleneck.start_epoch(epoch, 8)
@@ -258,7 +258,7 @@ def test_the_price_rises_over_the_first_half_of_the_last_stage() -> None:
 
 
 def test_the_gates_sharpen_over_the_last_stage() -> None:
-    bottleneck = VGIB(SITE, temperature=0.2)
+    bottleneck = NodeVGIB(SITE, temperature=0.2)
     bottleneck.start_epoch(0, 10)
     assert bottleneck.temperature_now == 1
     bottleneck.start_epoch(3, 10)
@@ -278,4 +278,4 @@ def test_the_gates_sharpen_over_the_last_stage() -> None:
 )
 def test_a_wrong_option_is_refused(options: dict[str, float], message: str) -> None:
     with pytest.raises(InputError, match=message):
-        VGIB(SITE, **options)  # type: ignore[arg-type]
+        NodeVGIB(SITE, **options)  # type: ignore[arg-type]

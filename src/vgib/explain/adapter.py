@@ -285,7 +285,7 @@ class PosthocPaperVGIB(Adapted):
 
 @explainers.register("vgib")
 class PosthocVGIB(Adapted):
-    """The recommended bottleneck, trained against the network; see :class:`vgib.nn.vgib.VGIB`.
+    """The recommended bottleneck, trained against the network; see :class:`vgib.nn.vgib.NodeVGIB`.
 
     Its predictor of parts learns what the network says of whole graphs, from parts of them.
     """
@@ -301,7 +301,7 @@ class PosthocVGIB(Adapted):
 class PosthocCounts(PosthocVGIB):
     """The same, asked what counts in the place of what suffices.
 
-    See :meth:`vgib.nn.vgib.VGIB.counts`: what another part of the graph says too has its score.
+    See :meth:`vgib.nn.vgib.NodeVGIB.counts`: what another part of the graph says too has its score.
     """
 
     def explain(self, case: Case) -> Tensor:

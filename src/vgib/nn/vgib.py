@@ -251,7 +251,7 @@ class Yardstick(nn.Module):
 
 
 @bottlenecks.register("vgib")
-class VGIB(Bottleneck):
+class NodeVGIB(Bottleneck):
     """Keeps the part of a graph whose share of the evidence is worth its share of the price.
 
     The scores answer *what suffices*: one part from which the prediction follows. :meth:`counts`

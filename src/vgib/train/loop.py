@@ -247,7 +247,7 @@ def predict_counts(
 ) -> Tensor:
     """What counts, by a bottleneck that has learned from parts: one share a node, ``[num_nodes]``.
 
-    See :meth:`vgib.nn.vgib.VGIB.counts`.
+    See :meth:`vgib.nn.vgib.NodeVGIB.counts`.
     """
     if not net.bottleneck.judges_parts:
         raise InputError(

@@ -129,6 +129,11 @@ def hostile_requests() -> Iterator[tuple[str, str, bytes, str, dict[str, str]]]:
     yield "blank lines", "/table?format=smi", blank_lines(200_000_000), "text/plain", {}
     yield "long cell", "/table?format=parquet", long_cell(), "text/plain", {}
     yield "repeated cell", "/table?format=parquet", repeated_cell(), "text/plain", {}
+    mistakes = b'{"molecules": [' + b"1," * 900_000 + b"1]}"
+    yield "a million mistakes", "/recognize", mistakes, kind, {}
+    fields = {"molecule": "CCO"} | {f"f{number}": 1 for number in range(150_000)}
+    yield "unknown fields", "/inspect", json.dumps(fields).encode(), kind, {}
+    yield "a long question", "/recognize", b"1" * 3_000_000, kind, {}
     yield "deep JSON", "/recognize", deep_json(), kind, {}
     body = json.dumps({"molecules": ["CCO"]}).encode()
     yield "another page", "/recognize", body, kind, {"origin": "https://example.org"}

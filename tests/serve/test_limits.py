@@ -1,6 +1,8 @@
 """How much one request may ask for."""
 
 import asyncio
+import time
+from typing import Any
 
 import httpx
 import pytest
@@ -43,3 +45,29 @@ def test_a_body_just_within_the_limit_is_read(client: httpx.Client, limits: Limi
     text = "smiles\nCCO\n" + "\n" * (limits.body - 11)
     answer = client.post("/api/v1/table", content=text, headers={"content-type": "text/csv"})
     assert answer.status_code == 200
+
+
+def test_a_question_may_be_shorter_than_a_table(client: httpx.Client) -> None:
+    limits = Limits(body=200, question=100)
+    assert [limits.of_route(f"/api/v1/{name}") for name in ("table", "draw")] == [200, 100]
+    answer = client.post("/api/v1/draw", content=b"1" * 2_000_001)
+    assert answer.status_code == 413 and "2,000,000 bytes" in answer.text
+
+
+@pytest.mark.parametrize(
+    ("route", "asked"),
+    [
+        ("recognize", {"molecules": [1] * 500_000}),
+        ("draw", {"molecule": "CCO", "scores": [""] * 500_000}),
+        ("whatif", {"molecule": "CCO", "atoms": [""] * 500_000}),
+        ("inspect", {"molecule": "CCO"} | {f"f{number}": 1 for number in range(100_000)}),
+    ],
+    ids=["molecules", "scores", "atoms", "fields"],
+)
+def test_of_many_mistakes_the_first_is_told_at_once(
+    client: httpx.Client, route: str, asked: dict[str, Any]
+) -> None:
+    begun = time.process_time()  # the service is a thread of this process
+    answer = client.post(f"/api/v1/{route}", json=asked)
+    assert answer.status_code == 422 and len(answer.text) < 200
+    assert time.process_time() - begun < 2  # half a minute when each was described

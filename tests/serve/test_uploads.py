@@ -1,16 +1,21 @@
 """A file of molecules that is sent to the service."""
 
+import asyncio
 import json
 from typing import Any
 
 import httpx
+import pyarrow as pa
 import pytest
 from tests.serve.support import IMATINIB, PARACETAMOL
 
 from vgib.data.molecules import load_drugs
 from vgib.errors import InputError
-from vgib.serve.limits import TooMuchError
-from vgib.serve.uploads import CHUNK, read_chunks
+from vgib.serve.limits import BusyError, Limits, TooMuchError
+from vgib.serve.shelf import ModelShelf
+from vgib.serve.uploads import CHUNK, begun, read_chunks, recognize
+from vgib.stream.ledger import Ledger
+from vgib.stream.schema import Recognized
 
 
 def send(client: httpx.Client, text: str | bytes, **query: Any) -> httpx.Response:
@@ -106,3 +111,40 @@ def test_too_many_rows_are_too_much() -> None:
 def test_a_column_that_is_not_there_is_refused() -> None:
     with pytest.raises(InputError, match="smile"):
         read_chunks(b"smiles\nC\n", format="csv", smiles_column="smile", rows=10, most=1000)
+
+
+def told_until_late(shelf: ModelShelf, chunks: int, in_time: int) -> list[dict[str, Any]]:
+    """The lines of a table of single rows, of which only the first few are computed in time."""
+    work = shelf.recognize("values", {})
+    asked: list[pa.Table] = []
+
+    async def ask(chunk: pa.Table) -> Recognized:
+        asked.append(chunk)
+        if len(asked) > in_time:
+            raise BusyError("no answer within 30 seconds")
+        return work(chunk)
+
+    async def every() -> list[str]:
+        table = pa.table({"line": [2], "smiles": ["CCO"]})
+        told = recognize(ask, work.refuse, [table] * chunks, Ledger())
+        return [line async for line in await begun(told)]
+
+    return [json.loads(line) for line in asyncio.run(every())]
+
+
+def test_a_table_whose_first_rows_are_late_is_refused_and_not_answered_with_nothing(
+    shelf: ModelShelf,
+) -> None:
+    with pytest.raises(BusyError):  # before a status is sent, which is then 503
+        told_until_late(shelf, 3, in_time=0)
+    first, error = told_until_late(shelf, 3, in_time=1)
+    assert (first["done"], first["of"], len(first["results"])) == (1, 3, 1)
+    assert error["error"]["kind"] == "BusyError"
+    assert [line.get("done") for line in told_until_late(shelf, 2, in_time=2)] == [1, 2, None]
+
+
+def test_a_table_waits_longer_than_its_rows_may_be_computed_for(shelf: ModelShelf) -> None:
+    from vgib.serve.api import Service
+
+    tables = Service(shelf, Limits(seconds=7, patience=70)).tables
+    assert (tables.batch_seconds, tables.seconds) == (7, 70)

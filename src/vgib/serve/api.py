@@ -1,6 +1,5 @@
 """The routes: one for each verb of the library."""
 
-import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import asdict
@@ -55,7 +54,9 @@ class Service:
             weight=lambda question: len(question.molecules),
         )
         self.one: Lane[Task, Any] = Lane(desk, limits, limits.seconds)
-        self.tables: Lane[Task, Any] = Lane(desk, limits, limits.seconds)
+        self.tables: Lane[Task, Any] = Lane(
+            desk, limits, limits.patience, batch_seconds=limits.seconds
+        )
         self.methods: Lane[Task, Any] = Lane(desk, limits, limits.patience)
 
     def model(self, name: str | None) -> str:
@@ -72,7 +73,8 @@ class Service:
     async def lifespan(self, app: FastAPI) -> AsyncIterator[None]:
         """Starts and ends with the server."""
         lanes: list[Lane[Any, Any]] = [self.many, self.one, self.tables, self.methods]
-        await asyncio.gather(*(lane.start() for lane in lanes))
+        for lane in lanes:
+            lane.start()
         yield
         for lane in lanes:
             await lane.stop()
@@ -109,7 +111,7 @@ def make_app(
     app.include_router(_many(service))
     site.install(app, editor)
     faults.install(app)
-    app.add_middleware(BodyLimit, most=service.limits.body, seconds=service.limits.arrival)
+    app.add_middleware(BodyLimit, most=service.limits.of_route, seconds=service.limits.arrival)
     app.add_middleware(OwnPage, hosts=hosts)
     app.add_middleware(site.Headers)
     app.state.service = service
@@ -258,6 +260,6 @@ def _many(service: Service) -> APIRouter:
 
         unit = service.shelf.recognize(name, options)
         lines = uploads.recognize(rows, unit.refuse, chunks, ledger)
-        return StreamingResponse(lines, media_type="application/x-ndjson")
+        return StreamingResponse(await uploads.begun(lines), media_type="application/x-ndjson")
 
     return routes

@@ -17,6 +17,10 @@ LOCAL = ("127.0.0.1", "localhost", "::1")
 """Names of this machine by which nobody else can reach it."""
 
 
+LINGERING = 2.0
+"""Seconds for which more of a request that is too long is read, and thrown away."""
+
+
 class OwnPage:
     """Refuses what another page in the browser asks for, or asks under another name.
 
@@ -70,11 +74,11 @@ class BodyLimit:
 
     Args:
         app: What comes after.
-        most: Bytes of a body.
+        most: Bytes of a body, for the path of a request.
         seconds: How long a body may take to arrive.
     """
 
-    def __init__(self, app: App, most: int, seconds: float) -> None:
+    def __init__(self, app: App, most: Callable[[str], int], seconds: float) -> None:
         self.app, self.most, self.seconds = app, most, seconds
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -82,10 +86,11 @@ class BodyLimit:
         if scope["type"] != "http" or scope["method"] in ("GET", "HEAD"):
             await self.app(scope, receive, send)
             return
+        most = self.most(scope["path"])
         declared = dict(scope["headers"]).get(b"content-length", b"0")
         try:
             async with asyncio.timeout(self.seconds):
-                body = None if int(declared) > self.most else await self._body(receive)
+                body = None if int(declared) > most else await _body(receive, most)
         except TimeoutError:
             why = f"the request did not arrive within {self.seconds:g} seconds; send it again"
             await refuse(send, 408, "TooSlow", why)
@@ -93,22 +98,10 @@ class BodyLimit:
         except ConnectionError:
             return
         if body is None:
-            why = f"the request is longer than {self.most:,} bytes; send less at once, or use "
-            await refuse(send, 413, "TooMuchError", why + "`vgib recognize` on the file")
+            why = f"the request is longer than {most:,} bytes; send less at once, or use "
+            await refuse(send, 413, "TooMuchError", f"{why}`vgib recognize` on the file", receive)
             return
         await self._while_there(scope, body, receive, send)
-
-    async def _body(self, receive: Receive) -> bytes | None:
-        body, more = bytearray(), True
-        while more:
-            message = await receive()
-            if message["type"] == "http.disconnect":
-                raise ConnectionError
-            body += message.get("body", b"")
-            more = message.get("more_body", False)
-            if len(body) > self.most:
-                return None
-        return bytes(body)
 
     async def _while_there(self, scope: Scope, body: bytes, receive: Receive, send: Send) -> None:
         is_read = is_answered = False
@@ -143,8 +136,29 @@ class BodyLimit:
                 leaving.cancel()
 
 
-async def refuse(send: Send, status: int, kind: str, message: str) -> None:
-    """Answers with one sentence, and closes the connection: what it still sends is not read."""
+async def _body(receive: Receive, most: int | None) -> bytes | None:
+    """The whole body; ``None`` where it is longer than this, or is not wanted."""
+    body, more = bytearray(), True
+    while more:
+        message = await receive()
+        if message["type"] == "http.disconnect":
+            raise ConnectionError
+        more = message.get("more_body", False)
+        if most is not None:
+            body += message.get("body", b"")
+            if len(body) > most:
+                return None
+    return None if most is None else bytes(body)
+
+
+async def refuse(
+    send: Send, status: int, kind: str, message: str, receive: Receive | None = None
+) -> None:
+    """Answers with one sentence, and closes the connection.
+
+    What still comes of ``receive`` is thrown away for a moment: a client that is cut off while it
+    sends does not look for an answer.
+    """
     content = json.dumps({"error": {"kind": kind, "message": message}}).encode()
     headers = [
         (b"content-type", b"application/json"),
@@ -152,4 +166,9 @@ async def refuse(send: Send, status: int, kind: str, message: str) -> None:
         (b"connection", b"close"),
     ]
     await send({"type": "http.response.start", "status": status, "headers": headers})
-    await send({"type": "http.response.body", "body": content})
+    await send({"type": "http.response.body", "body": content, "more_body": True})
+    if receive is not None:
+        with suppress(TimeoutError, ConnectionError):
+            async with asyncio.timeout(LINGERING):
+                await _body(receive, None)
+    await send({"type": "http.response.body", "body": b""})

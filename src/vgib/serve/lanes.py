@@ -54,9 +54,9 @@ class Lane(Generic[Q, A]):
         """
         return await within(self.seconds, self.batcher.ask(question))
 
-    async def start(self) -> None:
-        """Begins, in the running loop, once the process is there."""
-        await self.worker.warm_up()
+    def start(self) -> None:
+        """Begins, in the running loop; who asks before the process is there waits for it."""
+        self.worker.warm_up()
         self.batcher.start()
 
     async def stop(self) -> None:

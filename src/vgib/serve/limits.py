@@ -18,19 +18,22 @@ class Limits:
     """What the service takes.
 
     Attributes:
-        body: Bytes of one request; also of what a compressed file unpacks to.
+        body: Bytes of one table; also of what a compressed file unpacks to.
+        question: Bytes of any other request: enough for as many of the longest SMILES as it may
+            hold, and read before ``/health`` has to wait.
         molecules: Molecules of one request.
         rows: Rows of one uploaded table.
         atoms: Heavy atoms of one molecule.
         arrival: How many seconds a request may take to arrive.
-        seconds: How long a request may take, learned explanations and tables excepted.
-        patience: How long those may take.
+        seconds: How long a request may take; of a table, how long some rows may be computed for.
+        patience: How long a learned explanation may take, or some rows of a table may wait.
         batch: Molecules that are computed in one pass.
         waiting: Requests that may wait at once for one kind of work.
         connections: Connections that may be open at once.
     """
 
     body: int = 8_000_000
+    question: int = 2_000_000
     molecules: int = 256
     rows: int = 10_000
     atoms: int = 250
@@ -45,6 +48,10 @@ class Limits:
     def batch_seconds(self) -> float:
         """How long one batch may take: who was in it with a slow one can still be answered."""
         return self.seconds / 3
+
+    def of_route(self, path: str) -> int:
+        """Bytes of one request to this address."""
+        return self.body if path.endswith("/table") else self.question
 
 
 class TooMuchError(InputError):

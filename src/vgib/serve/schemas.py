@@ -2,14 +2,19 @@
 
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import BaseModel, ConfigDict, FailFast, Field, model_validator
 
 from vgib.select.policy import BY_HELP, FORMER_RULES, RULE_HELP, By, Rule
 from vgib.serve.limits import SMILES_LENGTH
 
+MOST_ATOMS = 10_000
+"""Numbers of atoms end here, and so do lists with a value for each."""
+
 Smiles = Annotated[str, Field(max_length=SMILES_LENGTH, examples=["CC(=O)Nc1ccc(O)cc1"])]
 Share = Annotated[float, Field(gt=0, le=1, allow_inf_nan=False)]
-Atom = Annotated[int, Field(ge=0, le=10_000)]
+Score = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
+Finite = Annotated[float, Field(allow_inf_nan=False)]
+Atom = Annotated[int, Field(ge=0, le=MOST_ATOMS)]
 
 MODEL = Field(None, max_length=100, description="A name of /models; when not given, the default.")
 RULE = Field(None, description=RULE_HELP)
@@ -17,9 +22,22 @@ BY = Field(None, description=BY_HELP)
 
 
 class Asked(BaseModel):
-    """A request; a field that is not known is refused."""
+    """A request; a field that is not known is refused.
+
+    The first mistake is enough: to describe millions of them would take a minute.
+    """
 
     model_config = ConfigDict(extra="forbid")
+
+    @model_validator(mode="before")
+    @classmethod
+    def _with_one_unknown_field(cls, asked: Any) -> Any:
+        if not isinstance(asked, dict):
+            return asked
+        fields = cls.model_fields
+        known = {name: value for name, value in asked.items() if name in fields}
+        first = next((name for name in asked if name not in fields), None)
+        return known if first is None else known | {first: asked[first]}
 
 
 class Choosing(Asked):
@@ -43,7 +61,9 @@ class RecognizeRequest(Choosing):
     """Molecules, and how their parts are to be chosen."""
 
     # Each may be too long: that one is refused, and not the request.
-    molecules: list[str] = Field(min_length=1, examples=[["CC(=O)Nc1ccc(O)cc1", "CCO"]])
+    molecules: Annotated[list[str], FailFast()] = Field(
+        min_length=1, examples=[["CC(=O)Nc1ccc(O)cc1", "CCO"]]
+    )
     model: str | None = MODEL
     n: int = Field(1, ge=0, le=10, description="How many parts; 0 for scores alone.")
     details: bool = Field(
@@ -84,9 +104,9 @@ class DrawRequest(Asked):
     """One molecule, and what is to be seen of it."""
 
     molecule: Smiles
-    scores: list[Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]] | None = None
-    effects: list[Annotated[float, Field(allow_inf_nan=False)]] | None = Field(
-        None, description="Signed effects, in the place of scores."
+    scores: list[Score] | None = Field(None, max_length=MOST_ATOMS)
+    effects: list[Finite] | None = Field(
+        None, max_length=MOST_ATOMS, description="Signed effects, in the place of scores."
     )
     unit: str = Field("", max_length=100, description="Of the effects.")
     atoms: list[Atom] | None = Field(None, max_length=500, description="The chosen atoms.")

@@ -1,5 +1,6 @@
 """A file of molecules that is sent to the service, and its answer line by line."""
 
+import asyncio
 import io
 import json
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
@@ -93,26 +94,48 @@ async def recognize(
 
     A record that no process survives is refused by its line.
     An error in the middle is a last line of its own, since the status is sent by then.
+
+    Raises:
+        VgibError: nothing came of the first chunk.
     """
     total, done = sum(len(chunk) for chunk in chunks), 0
     try:
         for chunk in chunks:
             pieces = await by_halves(ask, chunk, refuse)
             recognized = Recognized(*map(pa.concat_tables, zip(*pieces, strict=True)))
-            ledger.add(recognized.results)
             done += len(chunk)
-            yield _line(
-                {
-                    "done": done,
-                    "of": total,
-                    "results": rows_of(recognized.results),
-                    "rejected": recognized.rejected.to_pylist(),
-                }
-            )
-        entries = [entry.to_json() for entry in ledger.entries(most=MOST_ENTRIES)]
-        yield _line({"ledger": entries, "property": ledger.column, "skipped": ledger.skipped})
+            how_far = {"done": done, "of": total}
+            yield await asyncio.to_thread(_of_chunk, recognized, ledger, how_far)
+        yield await asyncio.to_thread(_of_ledger, ledger)
     except VgibError as error:
+        if not done:
+            raise
         yield _line({"error": {"kind": type(error).__name__, "message": str(error)}})
+
+
+async def begun(lines: AsyncIterator[str]) -> AsyncIterator[str]:
+    """The same lines, once the first of them is there: until then an error has a status."""
+    first = await anext(lines)
+
+    async def every() -> AsyncIterator[str]:
+        yield first
+        async for line in lines:
+            yield line
+
+    return every()
+
+
+def _of_chunk(recognized: Recognized, ledger: Ledger, how_far: dict[str, int]) -> str:
+    """The line of a chunk, whose fragments are counted."""
+    ledger.add(recognized.results)
+    refused = recognized.rejected.to_pylist()
+    return _line(how_far | {"results": rows_of(recognized.results), "rejected": refused})
+
+
+def _of_ledger(ledger: Ledger) -> str:
+    """The last line."""
+    entries = [entry.to_json() for entry in ledger.entries(most=MOST_ENTRIES)]
+    return _line({"ledger": entries, "property": ledger.column, "skipped": ledger.skipped})
 
 
 def _line(content: dict[str, Any]) -> str:

@@ -43,6 +43,7 @@ class Worker:
         self.work = work
         self.thread = ThreadPoolExecutor(1, thread_name_prefix="worker")
         self.process: WorkerProcess | None = None
+        self.is_over = False
 
     async def answer(self, question: Any, seconds: float) -> Any:
         """What the work makes of a question.
@@ -55,14 +56,16 @@ class Worker:
         loop = asyncio.get_running_loop()
         return await loop.run_in_executor(self.thread, self._answer, question, seconds)
 
-    async def warm_up(self) -> None:
-        """Starts the process, so that the first question need not wait for it."""
-        await asyncio.get_running_loop().run_in_executor(self.thread, self._ready)
+    def warm_up(self) -> None:
+        """Has the process started, so that the first question need not wait for it."""
+        self.thread.submit(self._ready)  # what fails here fails again for who asks, and is told
 
     def _ready(self) -> WorkerProcess:
         """The process, started and with its models loaded."""
         if self.process is None:
             process = self.process = WorkerProcess(self.work, server=SERVER)
+            if self.is_over:
+                self.end()
             process.start(READY, 0)
             try:
                 self._wait(process, START_SECONDS)
@@ -104,6 +107,7 @@ class Worker:
 
     def stop(self) -> None:
         """Ends for good."""
+        self.is_over = True
         self.end()
         self.thread.shutdown(wait=False, cancel_futures=True)
         if self.process is not None:

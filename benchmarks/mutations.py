@@ -1,12 +1,14 @@
 """How many mistakes in the core the tests notice: code is changed in one place, and tests are run.
 
-    python -m benchmarks.mutations --sample 150 --seed 0 > results/benchmarks/mutations.json
+    python -m benchmarks.mutations --sample 150 --seed 0     # goes on where it was stopped
+    python -m benchmarks.mutations --again                   # asks again what no test noticed
 
 Each mutation is one change to the syntax tree of one module: a comparison turned round or off by
-one, ``+`` for ``-``, ``and`` for ``or``, a condition negated, a constant increased, an argument of
-``min``, ``max`` or ``argsort`` turned. The mutated module is written into a copy of the source, and
-the tests of the module, with those of ``tests/test_mutations.py``, run against the copy. A mutation
-that no test notices survives, and is listed.
+one, ``+`` for ``-``, ``and`` for ``or``, a condition negated, a constant increased, ``min`` for
+``max``. The mutated module is written into a copy of the source, and the tests of the module alone,
+with those of ``tests/test_mutations.py``, run against the copy. A test that fails there counts when
+it passes with the unchanged module; where it does not, it is left out and the others go on. A
+mutation that no test notices survives. There is one record for each mutation, a line of JSON.
 """
 
 import argparse
@@ -14,18 +16,32 @@ import ast
 import json
 import os
 import random
+import re
 import shutil
-import subprocess
+import signal
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from copy import deepcopy
+from functools import partial
 from pathlib import Path
+from time import monotonic, sleep
 from typing import Any
 
+from tests.test_public import ELSEWHERE
+
 ROOT = Path(__file__).resolve().parents[1]
+RECORDS = ROOT / "results" / "benchmarks" / "mutations.jsonl"
 CORE = ("chem", "data", "select", "model", "explain", "stream", "serve", "nn", "metrics.py")
-SECONDS = 600
+SECONDS = 400
+"""How long the tests of one module may take; a mutation that takes longer is noticed by that."""
+
+BROKEN = 99
+"""What a process of tests ends with that could not run them."""
+
+LEFT_OUT = "not slow and not network and not ray and not browser"
+EQUIVALENT = "equivalent"
+"""The verdict, given by hand and with a reason, of a mutation that changes nothing."""
 
 COMPARED: dict[type[ast.cmpop], type[ast.cmpop]] = {
     ast.Lt: ast.LtE,
@@ -77,8 +93,8 @@ def changed(node: ast.AST) -> ast.AST | None:
     return new
 
 
-def mutations(path: Path) -> Iterator[tuple[int, str, str]]:
-    """Every mutation of a module: its line, what changed, and the whole new text."""
+def mutations(path: Path) -> Iterator[tuple[int, str, Callable[[], str]]]:
+    """Every mutation of a module: its line, what changed, and how to have the whole new text."""
     tree = ast.parse(path.read_text(encoding="utf-8"))
     for parent in ast.walk(tree):
         for name, value in ast.iter_fields(parent):
@@ -88,10 +104,16 @@ def mutations(path: Path) -> Iterator[tuple[int, str, str]]:
                 if new is None:
                     continue
                 told = f"{ast.unparse(node)}  ->  {ast.unparse(ast.fix_missing_locations(new))}"
-                _put(parent, name, place, new)
-                text = ast.unparse(ast.fix_missing_locations(tree))
-                _put(parent, name, place, node)
-                yield node.lineno, told, text
+                yield node.lineno, told, partial(_text, tree, parent, name, place, node, new)
+
+
+def _text(
+    tree: ast.Module, parent: ast.AST, name: str, place: int | None, node: ast.expr, new: ast.AST
+) -> str:
+    _put(parent, name, place, new)
+    text = ast.unparse(ast.fix_missing_locations(tree))
+    _put(parent, name, place, node)
+    return text
 
 
 def _put(parent: ast.AST, name: str, place: int | None, node: Any) -> None:
@@ -102,38 +124,94 @@ def _put(parent: ast.AST, name: str, place: int | None, node: Any) -> None:
 
 
 def tests_of(module: Path) -> list[Path]:
-    """The tests that are there for a module: its own, those of its folder, and the last resort."""
+    """The tests that are there for a module: its own, or where they are, and the last resort."""
     inside = module.relative_to(ROOT / "src" / "vgib")
     own = ROOT / "tests" / inside.parent / f"test_{inside.name}"
+    if not own.exists() and ELSEWHERE.get(inside.as_posix(), "here") != "here":
+        own = ROOT / ELSEWHERE[inside.as_posix()]
     last = ROOT / "tests" / "test_mutations.py"
     return [own if own.exists() else ROOT / "tests" / inside.parent, last]
 
 
-def is_killed(module: Path, text: str) -> bool:
-    """Whether a test fails when the module has this text."""
-    with tempfile.TemporaryDirectory() as place:
-        source = Path(place, "src")
-        shutil.copytree(ROOT / "src", source, ignore=shutil.ignore_patterns("__pycache__", "*.pyc"))
-        (source / module.relative_to(ROOT / "src")).write_text(text, encoding="utf-8")
-        options = [
-            "-q",
-            "-x",
-            "-p",
-            "no:cacheprovider",
-            "-m",
-            "not slow and not network and not ray",
-        ]
-        done = subprocess.run(
-            [sys.executable, "-m", "pytest", *options, *tests_of(module)],
-            cwd=ROOT,
-            env=os.environ | {"PYTHONPATH": f"{source}:{ROOT}", "PYTHONDONTWRITEBYTECODE": "1"},
-            capture_output=True,
-            timeout=SECONDS,
+class Copy:
+    """A copy of the source in which one module can be another."""
+
+    def __init__(self, place: str) -> None:
+        self.source = Path(place, "src")
+        unwanted = shutil.ignore_patterns("__pycache__", "*.pyc")
+        shutil.copytree(ROOT / "src", self.source, ignore=unwanted)
+
+    def judge(self, module: Path, text: str) -> dict[str, Any]:
+        """Whether a test that passes without the mistake fails with it, and which."""
+        plain = ast.unparse(ast.parse(module.read_text(encoding="utf-8")))
+        began, left_out = monotonic(), list[str]()
+        while True:
+            skipped = [f"--deselect={test}" for test in left_out]
+            code, test = self._tested(module, text, [*map(str, tests_of(module)), *skipped])
+            if code == BROKEN:
+                raise RuntimeError((self.source.parent / "said").read_text(errors="replace"))
+            if code == 0 or code is None or test is None:
+                verdict = {0: "survived", None: "late"}.get(code, "killed")
+                break
+            if self._tested(module, plain, [test])[0] == 0:
+                verdict = "killed"
+                break
+            left_out.append(test)
+        seconds = round(monotonic() - began)
+        return {"verdict": verdict, "by": test, "seconds": seconds, "left_out": left_out}
+
+    def _tested(self, module: Path, text: str, asked: list[str]) -> tuple[int | None, str | None]:
+        """The exit code of pytest (``None`` when it was late), and the first test that failed."""
+        place = self.source / module.relative_to(ROOT / "src")
+        before = place.read_text(encoding="utf-8")
+        place.write_text(text, encoding="utf-8")
+        said = self.source.parent / "said"
+        try:
+            code = _forked(self.source, said, asked)
+        finally:
+            place.write_text(before, encoding="utf-8")
+        found = re.search(
+            r"^(?:FAILED|ERROR) (\S+)", said.read_text(errors="replace"), re.MULTILINE
         )
-        return done.returncode != 0
+        return code, found[1] if found and "::" in found[1] else None
 
 
-def sampled(count: int, seed: int) -> list[tuple[Path, int, str, str]]:
+def _forked(source: Path, said: Path, asked: list[str]) -> int | None:
+    """Runs pytest in a fork of this process, which has the libraries loaded and none of ours."""
+    child = os.fork()
+    if child == 0:
+        try:
+            os._exit(_tests(source, said, asked))
+        finally:
+            os._exit(BROKEN)
+    until = monotonic() + SECONDS
+    while True:
+        done, status = os.waitpid(child, os.WNOHANG)
+        if done:
+            return os.waitstatus_to_exitcode(status)
+        if monotonic() > until:
+            os.killpg(child, signal.SIGKILL)
+            os.waitpid(child, 0)
+            return None
+        sleep(0.2)
+
+
+def _tests(source: Path, said: Path, asked: list[str]) -> int:
+    import pytest
+
+    os.setsid()
+    for number in (1, 2):
+        os.dup2(os.open(said, os.O_CREAT | os.O_WRONLY | os.O_TRUNC | os.O_APPEND), number)
+    os.chdir(ROOT)
+    os.environ |= {"PYTHONPATH": f"{source}:{ROOT}", "PYTHONDONTWRITEBYTECODE": "1"}
+    sys.dont_write_bytecode = True
+    sys.path[:] = [str(source), *(p for p in sys.path if Path(p).resolve() != ROOT / "src")]
+    for name in [n for n in sys.modules if n.split(".")[0] in ("vgib", "tests")]:
+        del sys.modules[name]
+    return int(pytest.main(["-q", "-x", "-p", "no:cacheprovider", "-m", LEFT_OUT, *asked]))
+
+
+def sampled(count: int, seed: int) -> list[tuple[Path, int, str, Callable[[], str]]]:
     """Mutations of the core, drawn at random, each module as likely as it is long."""
     modules = [path for name in CORE for path in _modules(ROOT / "src" / "vgib" / name)]
     every = [(path, *one) for path in modules for one in mutations(path)]
@@ -144,28 +222,62 @@ def _modules(path: Path) -> list[Path]:
     return sorted(path.rglob("*.py")) if path.is_dir() else [path]
 
 
+def same_as(record: dict[str, Any]) -> str | None:
+    """The text of a module with the mutation of a record, wherever its line is by now."""
+    place, line = record["place"].rsplit(":", 1)
+    alike = [one for one in mutations(ROOT / place) if one[1] == record["change"]]
+    return min(alike, key=lambda one: abs(one[0] - int(line)))[2]() if alike else None
+
+
+def read(path: Path) -> list[dict[str, Any]]:
+    """The records so far."""
+    lines = path.read_text(encoding="utf-8").splitlines() if path.exists() else []
+    return [json.loads(line) for line in lines]
+
+
+def write(path: Path, records: list[dict[str, Any]]) -> None:
+    """All records, a line each."""
+    path.write_text("".join(f"{json.dumps(one)}\n" for one in records), encoding="utf-8")
+
+
+def summary(records: list[dict[str, Any]]) -> dict[str, Any]:
+    """The score: of the mutations that change anything, how many were noticed."""
+    judged = [one for one in records if one["verdict"] != EQUIVALENT]
+    killed = sum(one["verdict"] in ("killed", "late") for one in judged)
+    survivors = [f"{one['place']} {one['change']}" for one in judged if "surv" in one["verdict"]]
+    told = {"judged": len(judged), EQUIVALENT: len(records) - len(judged), "killed": killed}
+    return told | {"score": round(killed / max(1, len(judged)), 3), "survivors": survivors}
+
+
 def main() -> None:
-    """Prints the score and the survivors."""
+    """Judges what is not judged yet, and prints the score."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--sample", type=int, default=150)
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--again", action="store_true", help="Judge the survivors once more.")
+    parser.add_argument("--records", type=Path, default=RECORDS)
     chosen = parser.parse_args()
-    survivors: list[dict[str, Any]] = []
-    drawn = sampled(chosen.sample, chosen.seed)
-    for module in sorted({module for module, *_ in drawn}):
-        if is_killed(module, ast.unparse(ast.parse(module.read_text(encoding="utf-8")))):
-            sys.exit(f"the tests of {module.relative_to(ROOT)} fail without a mistake in it")
-    for number, (module, line, told, text) in enumerate(drawn, 1):
-        place = f"{module.relative_to(ROOT)}:{line}"
-        try:
-            killed = is_killed(module, text)
-        except subprocess.TimeoutExpired:
-            killed = True
-        print(f"{number}: {place} {'killed' if killed else 'SURVIVED'}: {told}", file=sys.stderr)
-        if not killed:
-            survivors.append({"place": place, "change": told})
-    found = {"sampled": len(drawn), "killed": len(drawn) - len(survivors), "seed": chosen.seed}
-    print(json.dumps(found | {"survivors": survivors}, indent=1))
+    import captum, httpx, hypothesis, pandas, sklearn.metrics, torch_geometric  # noqa: E401, F401, I001
+
+    records = read(chosen.records)
+    with tempfile.TemporaryDirectory() as place:
+        copy = Copy(place)
+        if chosen.again:
+            for record in records:
+                text = same_as(record) if record["verdict"] == "survived" else None
+                if text is not None:
+                    record |= copy.judge(ROOT / record["place"].rsplit(":", 1)[0], text)
+                    print(json.dumps(record), file=sys.stderr)
+                    write(chosen.records, records)
+        else:
+            known = {(one["place"], one["change"]) for one in records}
+            for module, line, told, text in sampled(chosen.sample, chosen.seed):
+                named = {"place": f"{module.relative_to(ROOT)}:{line}", "change": told}
+                if tuple(named.values()) not in known:
+                    records.append(named | copy.judge(module, text()))
+                    print(json.dumps(records[-1]), file=sys.stderr)
+                    write(chosen.records, records)
+    print(json.dumps(summary(records), indent=1))
 
 
 if __name__ == "__main__":

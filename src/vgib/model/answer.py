@@ -32,9 +32,12 @@ from vgib.select import masks as select
 from vgib.select.blocktree import Mask
 from vgib.select.candidates import MOST_CANDIDATES, Candidates
 from vgib.select.policy import SLACK, Nodes, Selection
+from vgib.select.ties import TIE, best
 
 Array = npt.NDArray[Any]
 
+
+TINY = torch.finfo(torch.float32).tiny
 
 COALITIONS, ORDERS = 128, 4
 """Connected sets of pieces up to which effects are exact, and orders that are drawn beyond."""
@@ -147,15 +150,15 @@ class Answer:
     def predictions(self) -> Array:
         """The predicted class or value of each graph; several values are ``[graphs, outputs]``."""
         if self.classes is not None:
-            labels: Array = np.asarray(self.classes)[self._likeliest]
+            labels: Array = np.asarray(self.classes)[self.likeliest]
             return labels
         values = self.outputs[0].numpy() if self.members == 1 else self.mean
         return values[:, 0] if values.shape[1] == 1 else values
 
     @cached_property
-    def _likeliest(self) -> Array:
-        column: Array = self.mean.argmax(1)
-        return column
+    def likeliest(self) -> Array:
+        """The output of the predicted class, ``[graphs]``; of a tie the first."""
+        return first_largest(self.mean)
 
     @property
     def probability(self) -> Array | None:
@@ -172,7 +175,7 @@ class Answer:
 
     def _told(self, each: Array) -> Array:
         if self.classes is not None:
-            return each[np.arange(len(each)), self._likeliest]
+            return each[np.arange(len(each)), self.likeliest]
         return each[:, 0] if each.shape[1] == 1 else each
 
     @property
@@ -265,7 +268,7 @@ class Answer:
             found: Array = outputs[..., 0].mean(0).double().numpy()
             return found
         chances = outputs.double().log_softmax(-1)
-        column = np.ones_like(owner) if len(self.classes) == 2 else self._likeliest[owner]
+        column = np.ones_like(owner) if len(self.classes) == 2 else self.likeliest[owner]
         one = chances[:, np.arange(len(owner)), column]
         odds: Array = (one - torch.log1p(-one.exp().clamp(max=1 - 1e-12))).mean(0).numpy()
         return odds
@@ -297,7 +300,7 @@ class Answer:
         counts = [len(ranked) for ranked in found]
         owner = np.repeat(np.arange(len(found)), counts)
         values = self._values(self.parts.values(np.concatenate(places), self.numbers)).mean(0)
-        column = 0 if self.classes is None else self._likeliest[owner]
+        column = 0 if self.classes is None else self.likeliest[owner]
         told = iter(values[np.arange(len(owner)), column].tolist())
         return [[replace(part, value=next(told)) for part in ranked] for ranked in found]
 
@@ -346,15 +349,18 @@ class Answer:
         ]
         values = self.parts.values(np.concatenate(places), self.numbers)
         owner = np.repeat(np.arange(len(tried)).repeat(len(sizes)), [len(each) for each in places])
-        far = (self._compared(values) - self._compared(self.outputs)[owner]).abs().sum(1).numpy()
+        compared = self._compared(values)
+        far = (compared - self._compared(self.outputs)[owner]).abs().sum(1).numpy()
+        large = compared.abs().amax(1).clamp(min=TINY).numpy()
         found, start = [], 0
         for each in tried:
             ranked: list[Nodes] = []
             for masks in each:
-                own = far[start : start + len(masks)]
+                own = slice(start, start + len(masks))
                 start += len(masks)
-                best = [own.argmin()] if selection.n == 1 else own.argsort(kind="stable")
-                ranked += [tuple(np.flatnonzero(masks[i]).tolist()) for i in best[: selection.n]]
+                # Values have any unit: a tie is a share of the largest.
+                nearest = best(-far[own] / large[own].max(), selection.n)
+                ranked += [tuple(np.flatnonzero(masks[i]).tolist()) for i in nearest]
             found.append(list(dict.fromkeys(ranked)))
         return found
 
@@ -434,6 +440,12 @@ class Answer:
             strict=True,
         )
         return Recognitions(Recognition(*each) for each in told)
+
+
+def first_largest(values: Array) -> Array:
+    """The column of the largest value in each row; of a tie the first."""
+    column: Array = (values >= values.max(1, keepdims=True) - TIE).argmax(1)
+    return column
 
 
 class PartValues:

@@ -34,6 +34,7 @@ from torch import Tensor
 from vgib.chem.vocabulary import ELEMENT
 from vgib.select.blocktree import Mask
 from vgib.select.policy import HALF, MUCH_SMALLER, Nodes, Selection
+from vgib.select.ties import TIE
 
 if TYPE_CHECKING:
     from vgib.model.answer import Answer
@@ -141,7 +142,7 @@ def _proposed(answer: "Answer") -> dict[int, Mask]:
     ):
         mask = np.zeros((1, ends[1] - ends[0]), dtype=bool)
         mask[0, list(nodes)] = True
-        if scores[slice(*ends)].max() >= HALF and mask.mean() <= MUCH_SMALLER:
+        if scores[slice(*ends)].max() >= HALF - TIE and mask.mean() <= MUCH_SMALLER:
             found[graph] = mask
     return found
 
@@ -182,18 +183,19 @@ def _alike(answer: "Answer", tried: dict[int, Mask]) -> Iterator[tuple[int, Rows
         values = answer.parts.values(places[rows], [number])[0]
         whole = answer.outputs[member][torch.from_numpy(owner[rows])]
         if answer.classes is None:
-            kept = ((values - whole).abs() <= values.new_tensor(answer.tolerance)).all(1)
+            allowed = values.new_tensor(answer.tolerance) + TIE * whole.abs()
+            kept = ((values - whole).abs() <= allowed).all(1)
         else:
             values, column = values.softmax(1), _predicted(answer, owner[rows])
-            least = whole.softmax(1).gather(1, column) - answer.tolerance[0]
+            least = whole.softmax(1).gather(1, column) - answer.tolerance[0] - TIE
             kept = (values.gather(1, column) >= least).squeeze(1)
         told = [each[kept] for each in (*told, values)]
         rows = rows[kept.numpy()]
     if answer.classes is not None and len(rows):
         alone = answer.parts.as_molecules(places[rows], answer.numbers)
-        wanted = _predicted(answer, owner[rows]).squeeze(1)
-        kept = (torch.stack(told).mean(0).argmax(1) == wanted) & (alone.mean(0).argmax(1) == wanted)
-        rows = rows[kept.numpy()]
+        wanted = _predicted(answer, owner[rows])
+        kept = _is_predicted(torch.stack(told).mean(0), wanted)
+        rows = rows[(kept & _is_predicted(alone.mean(0), wanted)).numpy()]
     start = np.searchsorted(owner, list(tried)).tolist()
     cuts = np.searchsorted(rows, [*start, len(owner)]).tolist()
     for graph, first, (low, high) in zip(tried, start, pairwise(cuts), strict=True):
@@ -202,7 +204,12 @@ def _alike(answer: "Answer", tried: dict[int, Mask]) -> Iterator[tuple[int, Rows
 
 def _predicted(answer: "Answer", graphs: Rows) -> Tensor:
     """The column of the class that the members together predict, ``[graphs, 1]``."""
-    return torch.from_numpy(answer.mean.argmax(1)[graphs]).unsqueeze(1)
+    return torch.from_numpy(answer.likeliest[graphs]).unsqueeze(1)
+
+
+def _is_predicted(chances: Tensor, wanted: Tensor) -> Tensor:
+    """Whether no other class is likelier than the wanted one, ``bool [rows]``."""
+    return chances.gather(1, wanted).squeeze(1) >= chances.amax(1) - TIE
 
 
 def _apart(before: list[Nodes], masks: Mask) -> list[Nodes]:

@@ -14,7 +14,6 @@ A subgraph is a bitmask over the blocks of its graph.
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from heapq import nlargest
 from itertools import pairwise
 from typing import Any, NamedTuple, Protocol, TypeAlias
 
@@ -22,6 +21,7 @@ import numpy as np
 import numpy.typing as npt
 
 from vgib.errors import InputError
+from vgib.select.ties import TIE
 
 Array: TypeAlias = npt.NDArray[Any]
 Mask: TypeAlias = npt.NDArray[np.bool_]
@@ -163,7 +163,8 @@ def best_subgraphs(
 
     The best one comes first.
 
-    Exact. Between equal totals the subgraph of lower block numbers comes first.
+    Exact, but for ties (:mod:`vgib.select.ties`), of which the subgraph of lower block numbers
+    comes first.
 
     Args:
         values: one value for each block, for instance ``tree.sums(scores)``.
@@ -182,15 +183,26 @@ def best_subgraphs(
                         merged.setdefault(size + extra, []).extend(
                             [(a + b, x + y) for a, x in states for b, y in others]
                         )
-            table = {size: nlargest(n, states) for size, states in merged.items()}
+            table = {size: _largest(states, n, size) for size, states in merged.items()}
         tables[block] = table
         for size, states in table.items():
             if size <= limit:
                 best.setdefault(size, []).extend(states)
     return {
-        size: [(value, -subgraph) for value, subgraph in nlargest(n, best[size])]
+        size: [(value, -subgraph) for value, subgraph in _largest(best[size], n, size)]
         for size in sorted(best)
     }
+
+
+def _largest(states: list[_State], n: int, size: int) -> list[_State]:
+    """The ``n`` largest states of a size; of those that are a tie the lower masks."""
+    ordered = sorted(states, reverse=True)
+    level, ranked = 0, []
+    for before, state in pairwise((ordered[0], *ordered)):
+        level += before[0] - state[0] > TIE * size
+        ranked.append((level, -state[1], state))
+    ranked.sort()
+    return [state for _, _, state in ranked[:n]]
 
 
 def _best(tree: BlockTree, values: Sequence[float], limit: int) -> dict[int, _State]:
@@ -206,14 +218,19 @@ def _best(tree: BlockTree, values: Sequence[float], limit: int) -> dict[int, _St
                     total = size + extra
                     if total <= limit:
                         state = (own + value, mask + subgraph)
-                        if total not in merged or state > merged[total]:
+                        if total not in merged or _is_better(state, merged[total], total):
                             merged[total] = state
             table = merged
         tables[block] = table
         for size, state in table.items():
-            if size <= limit and (size not in best or state > best[size]):
+            if size <= limit and (size not in best or _is_better(state, best[size], size)):
                 best[size] = state
     return {size: (best[size][0], -best[size][1]) for size in sorted(best)}
+
+
+def _is_better(state: _State, other: _State, size: int) -> bool:
+    gain, tie = state[0] - other[0], TIE * size
+    return gain > tie or (gain >= -tie and state[1] > other[1])
 
 
 def nearest_size(tree: BlockTree, wanted: int) -> int:

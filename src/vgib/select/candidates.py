@@ -20,6 +20,7 @@ from vgib.select.blocktree import (
     connected_subgraphs,
     nearest_size,
 )
+from vgib.select.ties import best, levels
 
 MOST_CANDIDATES = 64
 """Parts of one molecule and size that a model is asked about; of more, the best-scored."""
@@ -82,8 +83,8 @@ class Candidates:
         found = []
         for tree, (low, high) in zip(self.trees, self.bounds, strict=True):
             limit = int(share * (high - low))
-            best = best_subgraphs(tree, tree.sums(scores[low:high]), limit=limit)
-            ranked = [subgraph for ((_, subgraph),) in best.values()]
+            of_size = best_subgraphs(tree, tree.sums(scores[low:high]), limit=limit)
+            ranked = [subgraph for ((_, subgraph),) in of_size.values()]
             if most:
                 others = connected_subgraphs(tree, 1, limit, cap=most).masks
                 ranked = list(dict.fromkeys([*ranked, *others]))
@@ -91,7 +92,7 @@ class Candidates:
             if most:
                 counts = masks.sum(1)
                 means = masks @ scores[low:high] / np.maximum(counts, 1)
-                masks = masks[np.lexsort((-means, counts))]
+                masks = masks[np.argsort(levels(means, counts), kind="stable")]
             found.append(masks)
         return found
 
@@ -123,7 +124,7 @@ class Candidates:
         if len(masks) <= most:
             return masks
         means = masks @ own / masks.sum(1)
-        return masks[np.sort(np.argsort(-means, kind="stable")[:most])]
+        return masks[np.sort(best(means, most))]
 
 
 def _best_scored(tree: BlockTree, own: Array, size: int) -> Mask:

@@ -19,6 +19,7 @@ from torch import Tensor
 from vgib.errors import InputError
 from vgib.select.blocktree import Array, BlockTree, Graphs, Mask, best_subgraphs, block_trees
 from vgib.select.policy import Nodes, check_share
+from vgib.select.ties import TIE, best, levels
 
 A = TypeVar("A", npt.NDArray[Any], Tensor)
 Sizes: TypeAlias = int | Sequence[int] | Array | Tensor
@@ -38,9 +39,8 @@ def sizes_of_ratio(ptr: Any, ratio: float) -> npt.NDArray[np.int64]:
 def threshold(scores: A, ptr: Any, at: float = 0.5) -> A:
     """Nodes that score ``at`` or more; where there is none, the best-scored node (the paper)."""
     values, bounds = _checked(scores, ptr)
-    return _like(
-        (values >= at) | (_ranks(values, bounds) == 0) & _nothing(values >= at, bounds), scores
-    )
+    kept = values >= at - TIE
+    return _like(kept | (_ranks(values, bounds) == 0) & _nothing(kept, bounds), scores)
 
 
 def keep_ratio(scores: A, ptr: Any, ratio: float) -> A:
@@ -69,9 +69,8 @@ def largest_connected(mask: A, graphs: Graphs, scores: Any = None) -> A:
     first = np.unique(part, return_index=True)[1]
     graph = np.searchsorted(ptr, nodes[first], side="right") - 1
     amount = np.bincount(part)
-    # Sums in a fixed order; rounding must not decide between parts of equal score.
-    total = np.round(np.bincount(part, weights=values[nodes]), 9)
-    order = np.lexsort((nodes[first], -total, -amount, graph))
+    mean = np.bincount(part, weights=values[nodes]) / amount
+    order = np.lexsort((nodes[first], levels(mean, graph), -amount, graph))
     winner = order[np.unique(graph[order], return_index=True)[1]]
     kept = np.zeros_like(chosen)
     kept[nodes[np.isin(part, winner)]] = True
@@ -147,9 +146,10 @@ def mask_of(found: Sequence[Sequence[Nodes]], ptr: Any, rank: int = 0) -> Mask:
 
 
 def _nearest(subgraphs: dict[int, list[tuple[float, int]]], wanted: int) -> int:
-    if wanted in subgraphs:
-        return wanted
-    return min(subgraphs, key=lambda size: (abs(size - wanted), -subgraphs[size][0][0] / size))
+    """The size nearest to the wanted one; of two, that of the higher mean, else the smaller."""
+    away = min(abs(size - wanted) for size in subgraphs)
+    near = [size for size in (wanted - away, wanted + away) if size in subgraphs]
+    return near[int(best([subgraphs[size][0][0] / size for size in near], 1)[0])]
 
 
 def _united(values: Array, wanted: list[int], n: int, tree: BlockTree) -> list[list[int]]:
@@ -164,7 +164,8 @@ def _united(values: Array, wanted: list[int], n: int, tree: BlockTree) -> list[l
 
 def _grown(values: Array, wanted: list[int], n: int, links: "Links", low: int) -> list[list[int]]:
     """Grown from the ``n`` best nodes whose component has room, else from the largest component."""
-    order = (low + np.argsort(-values, kind="stable")).tolist()
+    level = levels(values)
+    order = (low + np.argsort(level, kind="stable")).tolist()
     found = []
     for amount in wanted:
         grown: list[list[int]] = []
@@ -173,7 +174,7 @@ def _grown(values: Array, wanted: list[int], n: int, links: "Links", low: int) -
         for start in order:
             if start in passed:
                 continue
-            nodes = _grow(start, amount, links, lambda node: -values[node - low])
+            nodes = _grow(start, amount, links, lambda node: level[node - low])
             if len(nodes) < amount:
                 small.append(nodes)
                 passed.update(nodes)
@@ -183,7 +184,7 @@ def _grown(values: Array, wanted: list[int], n: int, links: "Links", low: int) -
                 break
         parts = grown or sorted(small, key=len, reverse=True)[:n]
         local = [sorted(node - low for node in nodes) for nodes in parts]
-        found += sorted(local, key=lambda nodes: -values[nodes].mean())
+        found += [local[place] for place in best([values[nodes].mean() for nodes in local])]
     return found
 
 
@@ -216,8 +217,7 @@ def _grow(start: int, amount: int, links: Links, cost: Callable[[int], float]) -
 def _ranks(values: Array, ptr: Array) -> Array:
     """The place of each node in its graph, best first, equal scores by number."""
     graph = np.repeat(np.arange(len(ptr) - 1), np.diff(ptr))
-    order = np.argsort(-values, kind="stable")
-    order = order[np.argsort(graph[order], kind="stable")]
+    order = np.argsort(levels(values, graph), kind="stable")
     ranks = np.empty(len(values), dtype=np.int64)
     ranks[order] = np.arange(len(values)) - ptr[graph]
     return ranks

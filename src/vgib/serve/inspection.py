@@ -23,6 +23,7 @@ from vgib.model.results import Subgraph
 from vgib.model.sufficient import MOST_RANKED
 from vgib.select.blocktree import Mask
 from vgib.select.policy import Selection
+from vgib.select.ties import best
 from vgib.serve.limits import TooMuchError
 
 Array = npt.NDArray[Any]
@@ -93,7 +94,7 @@ def quantity(answer: Answer) -> Quantity:
     """The value; of two classes the probability of the second, of more that of the likeliest."""
     if answer.classes is None:
         return Quantity(answer.words.unit or "value", 0)
-    column = 1 if len(answer.classes) <= 2 else int(answer.mean[0].argmax())
+    column = 1 if len(answer.classes) <= 2 else int(answer.likeliest[0])
     return Quantity(f"probability of {answer.words.name(answer.classes[column])}", column)
 
 
@@ -184,7 +185,7 @@ def pieces_of(answer: Answer) -> list[dict[str, Any]]:
     mol = as_mol(answer.graphs.ids[0]) if answer.graphs.ids else None
     assert mol is not None
     named = {group.atoms: group.name for group in functional_groups(mol)}
-    found = []
+    found: list[dict[str, Any]] = []
     for atoms in answer.pieces(0):
         found.append(
             {
@@ -194,7 +195,7 @@ def pieces_of(answer: Answer) -> list[dict[str, Any]]:
                 "effect": float(answer.effects[list(atoms)].sum()),
             }
         )
-    return sorted(found, key=lambda piece: -abs(piece["effect"]))
+    return [found[place] for place in best([abs(piece["effect"]) for piece in found])]
 
 
 def beside_one(answer: Answer, model: SubgraphRecognizer) -> dict[str, Any]:

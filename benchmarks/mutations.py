@@ -21,6 +21,7 @@ import shutil
 import signal
 import sys
 import tempfile
+import traceback
 from collections.abc import Callable, Iterator
 from copy import deepcopy
 from functools import partial
@@ -182,7 +183,8 @@ def _forked(source: Path, said: Path, asked: list[str]) -> int | None:
     if child == 0:
         try:
             os._exit(_tests(source, said, asked))
-        finally:
+        except BaseException:
+            traceback.print_exc()
             os._exit(BROKEN)
     until = monotonic() + SECONDS
     while True:
@@ -257,7 +259,7 @@ def main() -> None:
     parser.add_argument("--again", action="store_true", help="Judge the survivors once more.")
     parser.add_argument("--records", type=Path, default=RECORDS)
     chosen = parser.parse_args()
-    import captum, httpx, hypothesis, pandas, sklearn.metrics, torch_geometric  # noqa: E401, F401, I001
+    import captum, httpx, pandas, sklearn.metrics, torch_geometric  # noqa: E401, F401, I001
 
     records = read(chosen.records)
     with tempfile.TemporaryDirectory() as place:

@@ -118,10 +118,12 @@ def mean_absolute_error(predicted: Array, y: Array) -> Estimate:
 def r_squared(predicted: Array, y: Array) -> Estimate:
     """One less the squared error's share of the variance; 0 is the trivial predictor."""
     predicted, y = np.asarray(predicted, np.float64), np.asarray(y, np.float64)
-    middle, total = (np.nanmean, np.nansum) if np.isnan(y).any() else (np.mean, np.sum)
+    has_gaps = bool(np.isnan(y).any())
+    total = np.nansum if has_gaps else np.sum
 
     def score(index: Array) -> float:
-        spread = total(np.square(y[index] - middle(y[index], 0)))
+        known = (~np.isnan(y[index])).sum(0).clip(1) if has_gaps else len(index)
+        spread = total(np.square(y[index] - total(y[index], 0) / known))
         error = total(np.square(y[index] - predicted[index]))
         return float(1 - error / spread) if spread > 0 else float("nan")
 

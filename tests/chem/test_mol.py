@@ -164,7 +164,8 @@ def test_a_dot_that_separates_nothing_is_no_mixture():
         ("CC(C", "1 opening and 0 closing parentheses"),
         ("C[NH", "square bracket"),
         ("CC>>CO", "reaction"),
-        ("InChI=1S/CH4/h1H4", "InChI"),
+        ("InChI=1S/CH4/h1H", "this InChI cannot be read"),
+        ("inchi=1S/CH4/h1H4", "must begin with 'InChI='"),
         ("CC(C)(C)(C)C", r"C \(atom 2\) has 5 bonds"),
         ("C[O+](C)(C)C", r"O \(atom 2\) with charge \+1 has 4 bonds"),
         ("c1cccc1", r"no valid alternation of double bonds.*\[nH\]"),
@@ -221,3 +222,29 @@ def test_a_mol_block_gives_its_smiles_and_a_broken_one_its_reason():
     bad = Chem.MolToMolBlock(Chem.MolFromSmiles("CC(C)(C)(C)C", sanitize=False), kekulize=False)
     with pytest.raises(InputError, match="has 5 bonds"):
         smiles_of_molblock(bad)
+
+
+@pytest.mark.parametrize(
+    ("inchi", "smiles"),
+    [
+        ("InChI=1S/CH4/h1H4", "C"),
+        (
+            "InChI=1S/C9H8O4/c1-6(10)13-8-5-3-2-4-7(8)9(11)12/h2-5H,1H3,(H,11,12)",
+            "CC(=O)Oc1ccccc1C(=O)O",
+        ),
+        ("InChI=1S/C3H7NO2/c1-2(4)3(5)6/h2H,4H2,1H3,(H,5,6)/t2-/m0/s1", "C[C@H](N)C(=O)O"),
+    ],
+)
+def test_an_inchi_is_read_like_its_smiles(inchi: str, smiles: str) -> None:
+    found = parse(f"{inchi} some name")
+    assert Chem.CanonSmiles(found.smiles) == Chem.CanonSmiles(smiles)
+    assert found.mol.GetNumAtoms() == parse(smiles).mol.GetNumAtoms()
+
+
+def test_an_inchi_has_the_limits_of_a_smiles() -> None:
+    inchi = Chem.MolToInchi(Chem.MolFromSmiles("C" * 40))
+    assert parse(inchi, max_atoms=40).mol.GetNumAtoms() == 40
+    with pytest.raises(InputError, match="40 heavy atoms, more than the limit of 39"):
+        parse(inchi, max_atoms=39)
+    with pytest.raises(InputError, match="InChI of 10,011 letters"):
+        parse(f"InChI=1S/C{'1' * 10_001}")

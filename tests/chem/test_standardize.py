@@ -5,8 +5,8 @@ from importlib.resources import files
 
 import pytest
 
-from vgib.chem.standardize import Standard, Standardized, said_once, standardize
-from vgib.errors import InputError
+from vgib.chem.standardize import Standard, Standardized, standardize
+from vgib.errors import InputError, UnknownNameError
 
 
 @pytest.mark.parametrize(
@@ -22,7 +22,8 @@ from vgib.errors import InputError
         ("C[N+](=O)[O-]", "C[N+](=O)[O-]", ()),
         ("[2H]C([2H])([2H])O", "CO", ("dropped isotope labels",)),
         ("[13CH3]CO", "CCO", ("dropped isotope labels",)),
-        ("CS(C)=O", "C[S+](C)[O-]", ("wrote functional groups in their usual form",)),
+        ("CS(C)=O", "CS(C)=O", ()),
+        ("C[S+](C)[O-]", "CS(C)=O", ("wrote functional groups in their usual form",)),
         ("C[C@H](N)C(=O)O", "C[C@H](N)C(=O)O", ()),
         ("[Na+].[Cl-]", "[Cl-]", None),
     ],
@@ -67,13 +68,29 @@ def test_the_sentence_says_what_was_done() -> None:
     assert standardize("C[NH3+].[Cl-]").sentence == "Left out [Cl-]; removed charges."
 
 
-def test_many_are_said_once() -> None:
-    assert said_once([standardize("CCO")]) == said_once([]) == ""
-    assert said_once([standardize(s) for s in ("CCO", "C[O-]")]) == (
-        "Standardized 1 molecule: removed charges (1)."
-    )
-    salts = [f"CCN.{salt}" for salt in ("Cl", "Br", "I", "F", "O", "OO")]
-    assert said_once(map(standardize, salts)).endswith("and 1 other changes.")
+def test_what_no_step_could_change_is_seen_in_the_text() -> None:
+    rows = files("vgib.data").joinpath("drugs.csv").read_text(encoding="utf-8").splitlines()
+    plain = 0
+    for row in csv.DictReader(rows):
+        if not Standard().may_change(row["smiles"]):
+            plain += 1
+            assert not standardize(row["smiles"]).done, row["name"]
+    assert plain > 200
+
+
+@pytest.mark.parametrize(
+    "smiles", ["C.O", "C[NH3+]", "CC[O-]", "[13CH4]", "CC[Na]", "C[Hg]C", "[2H]C", "C[S+](C)[O-]"]
+)
+def test_what_a_step_may_change_is_seen_too(smiles: str) -> None:
+    assert Standard().may_change(smiles)
+
+
+def test_a_standard_goes_by_its_name() -> None:
+    assert Standard.named("none") is None
+    assert Standard.named("usual") == Standard()
+    assert Standard.named("tautomers") == Standard(tautomers=True)
+    with pytest.raises(UnknownNameError, match="did you mean 'usual'"):
+        Standard.named("usal")
 
 
 @pytest.mark.parametrize("smiles", ["", "c1ccc", "nonsense"])

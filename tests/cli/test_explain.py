@@ -117,7 +117,7 @@ def test_the_help_names_every_method(run: Run) -> None:
     ("arguments", "code", "message"),
     [
         (("--method", "grad_cam"), 2, "did you mean 'gradcam'"),
-        (("--keep-ratio", "0"), 1, "keep_ratio is 0"),
+        (("--keep-ratio", "0"), 1, "--keep-ratio is 0"),
         (("--rule", "conected"), 2, "did you mean 'connected'"),
         (("--smiles-column", "smile"), 1, "did you mean 'smiles'"),
         (("--target", "qedd"), 1, "did you mean 'qed'"),

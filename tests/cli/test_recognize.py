@@ -124,8 +124,8 @@ def test_when_nothing_can_be_used_no_file_is_left(run: Run, model: Path, tmp_pat
     ("arguments", "code", "message"),
     [
         (("CCO", "--rule", "ring-intact"), 2, "did you mean 'ring_intact'"),
-        (("CCO", "--keep-ratio", "0"), 1, "keep_ratio is 0"),
-        (("CCO", "--keep-ratio", "2"), 1, "keep_ratio is 2"),
+        (("CCO", "--keep-ratio", "0"), 1, "--keep-ratio is 0"),
+        (("CCO", "--keep-ratio", "2"), 1, "--keep-ratio is 2"),
         (("CCO", "-n", "-1"), 2, "Invalid value for '-n'"),
         (("CCO", "--device", "cuda:99"), 1, "cannot compute on device 'cuda:99'"),
         (("CCO", "--out", "a.xlsx"), 1, "must end in .csv, .jsonl, .parquet, .sdf, .html"),

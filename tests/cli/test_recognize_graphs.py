@@ -57,7 +57,7 @@ def test_a_page_and_a_table_are_written_at_once(
         (("BA-2Motif",), 2, "did you mean 'BA-2Motifs'"),
         (("BA-2Motifs", "--rule", "conected"), 2, "did you mean 'connected'"),
         (("BA-2Motifs", "--out", "a.sdf"), 1, "are written to .csv"),
-        (("BA-2Motifs", "--keep-ratio", "2"), 1, "keep_ratio is 2"),
+        (("BA-2Motifs", "--keep-ratio", "2"), 1, "--keep-ratio is 2"),
     ],
 )
 def test_a_mistake_is_explained(

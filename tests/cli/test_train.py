@@ -74,7 +74,49 @@ def test_lines_that_cannot_be_used_are_named(run: Run, tmp_path: Path) -> None:
     done = run("train", path, "--target", "y", "--out", tmp_path / "m", *QUICK)
     assert done.code == 0
     assert "line 2 (oops)" in done.err and "no label in column 'y'" in done.err
-    assert "line 3 (CC(=O)[O-].[Na+]): kept the largest of 2 components" in done.err
+    assert "line 3 (CC(=O)[O-].[Na+]): Left out [Na+]; removed charges." in done.err
+
+
+def test_words_are_classes_that_keep_their_names(run: Run, tmp_path: Path) -> None:
+    side = ["Active" if n % 2 else "inactive" for n in range(len(DRUGS))]
+    path, out = tmp_path / "a.xlsx", tmp_path / "m"
+    DRUGS.rename(columns={"name": "Internal ID"}).assign(side=side).to_excel(path, index=False)
+    done = run("train", path, "--target", "side", "--out", out, *QUICK)
+    assert done.code == 0 and "column 'side' holds classes: inactive, Active" in done.err
+    card = json.loads((out / "card.json").read_text())
+    assert card["class_names"] == ["inactive", "Active"] and card["standard"] == "usual"
+    told = run("recognize", "[Na+].CCCC(=O)[O-]", "Aspirin", "--model", out, "--json")
+    salt, aspirin = (json.loads(line) for line in told.out.splitlines())
+    assert salt["smiles"] == "CCCC(=O)O" and salt["note"] == "Left out [Na+]; removed charges."
+    assert aspirin["id"] == "Aspirin" and aspirin["statement"].split()[0] in ("inactive", "Active")
+    judged = run("evaluate", path, "--model", out, "--target", "side")
+    assert judged.code == 0 and "accuracy" in judged.out
+    other = tmp_path / "b.csv"
+    DRUGS.assign(side=["red", "green"] * (len(DRUGS) // 2)).to_csv(other, index=False)
+    wrong = run("evaluate", other, "--model", out, "--target", "side")
+    assert_explained(wrong, 1, "the classes are called green, red; this model knows inactive")
+
+
+def test_several_targets_with_gaps_and_decimal_commas_are_learned(run: Run, tmp_path: Path) -> None:
+    path, out = tmp_path / "a.csv", tmp_path / "m"
+    table = DRUGS.assign(size=[len(text) for text in DRUGS["smiles"]])
+    table.loc[::5, "size"] = float("nan")
+    table.to_csv(path, index=False, sep=";", decimal=",")
+    targets = ("--target", "qed", "--target", "size")
+    done = run("train", path, *targets, "--standard", "none", "--out", out, *QUICK)
+    assert done.code == 0, done.err
+    card = json.loads((out / "card.json").read_text())
+    assert (card["targets"], card["outputs"], card["standard"]) == (["qed", "size"], 2, "none")
+    page = tmp_path / "a.html"
+    told = run("recognize", path, "--model", out, "--json")
+    row = json.loads(told.out.splitlines()[0])
+    assert row["statement"].startswith("qed ") and ", size " in row["statement"]
+    assert float(row["qed"]) == pytest.approx(DRUGS["qed"][0])
+    assert run("recognize", path, "--model", out, "--out", page).code == 0
+    words = table.assign(side="yes")
+    words.to_csv(path, index=False)
+    mixed = run("train", path, "--target", "qed", "--target", "side", "--out", out, *QUICK)
+    assert_explained(mixed, 1, "column 'side' holds words, not numbers")
 
 
 def test_graphs_without_an_explanation_or_of_the_catalog_are_trained_on(

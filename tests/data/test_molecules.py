@@ -323,7 +323,7 @@ class TestFiles:
         with pytest.raises(InputError, match=r"cannot read .*check the path"):
             read_molecules(tmp_path / "none.smi")
         with pytest.raises(InputError, match=r"no known ending; expected \.smi"):
-            read_molecules(write("a.xlsx", "x"))
+            read_molecules(write("a.xls", "x"))
         with pytest.raises(UnknownNameError, match="did you mean 'csv'"):
             read_molecules(write("a.dat", "x"), format="cvs")
 

@@ -105,7 +105,7 @@ def test_columns_are_found_asked_for_and_carried(tmp_path: Path) -> None:
             "the gzip file is damaged",
         ),
         ("a.smi.gz", gzip.compress(b"CCO\n" * 9999, mtime=0)[:60], "the gzip file is damaged"),
-        ("a.xlsx", b"PK", "has no known ending"),
+        ("a.xls", b"PK", "has no known ending"),
     ],
 )
 def test_what_cannot_be_read_is_explained(

@@ -140,12 +140,13 @@ def test_refused_records_get_a_file_of_their_own(model: Path, tmp_path: Path) ->
 
 
 @pytest.mark.parametrize(("format", "start"), [("svg", b"<svg"), ("png", b"\x89PNG")])
-def test_pictures_are_named_by_line(
+def test_pictures_are_named_by_line_and_name(
     format: str, start: bytes, results: pa.Table, tmp_path: Path
 ) -> None:
     picture_writer(tmp_path / "new", format)(results)
     found = sorted((tmp_path / "new").iterdir())
-    assert [path.name for path in found] == [f"00000{n}.{format}" for n in (1, 2, 3)]
+    names = ("000001_aspirin", "000002_ala_L", "000003")
+    assert [path.name for path in found] == [f"{name}.{format}" for name in names]
     assert all(path.read_bytes().startswith(start) for path in found)
     with pytest.raises(UnknownNameError, match="no picture format named 'gif'"):
         picture_writer(tmp_path, "gif")

@@ -13,7 +13,9 @@ from vgib.chem.mol import (
     encode,
     parse_aloud,
     smiles_of_molblock,
+    written_as_smiles,
 )
+from vgib.chem.standardize import Standard, standardize
 from vgib.errors import InputError, unknown_name
 from vgib.limits import MAX_ATOMS
 
@@ -28,6 +30,7 @@ class Reading:
         max_atoms: The largest number of heavy atoms that is accepted.
         is_molblock: Whether the texts are mol blocks and not SMILES.
         keep_mols: Whether the RDKit molecules are handed out as well, for fragments and pictures.
+        standard: How molecules are made alike first; ``None``: they are read as they are written.
     """
 
     features: str = "rich"
@@ -35,6 +38,7 @@ class Reading:
     max_atoms: int = MAX_ATOMS
     is_molblock: bool = False
     keep_mols: bool = False
+    standard: Standard | None = None
 
     def __post_init__(self) -> None:
         if self.mixtures not in get_args(Mixtures):
@@ -70,9 +74,7 @@ def read(texts: Sequence[str], how: Reading) -> Readings:
     with rdBase.BlockLogs():
         for position, text in enumerate(texts):
             try:
-                source = text
-                if how.is_molblock:
-                    source = smiles_of_molblock(text, max_atoms=how.max_atoms)
+                source, changed = _standard_form(text, how)
                 parsed = parse_aloud(
                     source, mixtures=how.mixtures, max_atoms=how.max_atoms, stereo=False
                 )
@@ -82,8 +84,20 @@ def read(texts: Sequence[str], how: Reading) -> Readings:
             mols.append(parsed.mol)
             smiles.append(parsed.smiles)
             kept.append(position)
-            if parsed.note:
-                notes.append((position, parsed.note))
+            if note := changed or parsed.note:
+                notes.append((position, note))
     return Readings(
         encode(mols, how.features), smiles, kept, refused, notes, mols if how.keep_mols else []
     )
+
+
+def _standard_form(text: str, how: Reading) -> tuple[str, str]:
+    """The SMILES of a structure, in standard form where one is asked for, and what was changed."""
+    smiles = (smiles_of_molblock if how.is_molblock else written_as_smiles)(
+        text, max_atoms=how.max_atoms
+    )
+    is_refused = "." in smiles and how.mixtures == "error"
+    if how.standard is None or is_refused or not how.standard.may_change(smiles):
+        return smiles, ""
+    found = standardize(smiles, how.standard, max_atoms=how.max_atoms)
+    return (found.smiles, found.sentence) if found.done else (smiles, "")

@@ -51,7 +51,7 @@ def _valence(atom: Any) -> str:
 
 def _syntax(smiles: str) -> str:
     if smiles.lower().startswith("inchi"):
-        return "this is an InChI, not a SMILES; convert it first"
+        return "an InChI must begin with 'InChI='; write it as it was exported"
     if ">" in smiles:
         return "this is a reaction, not a molecule; give one molecule a line"
     outside = _without_brackets(smiles)

@@ -1,8 +1,8 @@
 """Molecules to atom and bond arrays and back; reading SMILES with reasons a chemist can act on."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, NamedTuple, TypeAlias, get_args
+from typing import Any, Literal, NamedTuple, TypeAlias, cast, get_args
 
 import numpy as np
 import numpy.typing as npt
@@ -17,6 +17,8 @@ from vgib.limits import BLOCK_LETTERS_AN_ATOM, LETTERS_AN_ATOM, MAX_ATOMS, most_
 
 Mol: TypeAlias = Any  # RDKit ships no types
 Mixtures = Literal["largest", "error"]
+INCHI = "InChI="
+"""How every InChI begins; no SMILES does."""
 
 
 class Parsed(NamedTuple):
@@ -34,7 +36,7 @@ def parse(
     max_atoms: int = MAX_ATOMS,
     stereo: bool = True,
 ) -> Parsed:
-    """Reads one SMILES; text after the first blank is left out.
+    """Reads one SMILES or InChI; text after the first blank is left out.
 
     Explicit hydrogens become implicit, as RDKit does by default. Isotope labels stay on the
     molecule and change no feature.
@@ -56,18 +58,38 @@ def parse(
 
 def parse_aloud(smiles: str, *, mixtures: Mixtures, max_atoms: int, stereo: bool) -> Parsed:
     """As :func:`parse`, while RDKit logs: to silence it costs a tenth, so do it once for many."""
-    text = _first_word(smiles)
+    text = written_as_smiles(smiles, max_atoms=max_atoms)
     mol = within_limits(text, max_atoms)
     if "." in text:
         return _component(text, mol, mixtures, max_atoms, stereo)
     return Parsed(_perceived(text, mol, stereo), text)
 
 
-def _first_word(smiles: str) -> str:
-    text = smiles.split(maxsplit=1)[0] if smiles and not smiles.isspace() else ""
-    if not text:
+def written_as_smiles(text: str, *, max_atoms: int = MAX_ATOMS) -> str:
+    """The first word of a text, which is a SMILES, or the SMILES of the InChI that it is.
+
+    >>> written_as_smiles("CCO ethanol"), written_as_smiles("InChI=1S/CH4O/c1-2/h2H,1H3")
+    ('CCO', 'CO')
+
+    Raises:
+        InputError: there is nothing, or an InChI that cannot be read or is too large.
+    """
+    word = text.split(maxsplit=1)[0] if text and not text.isspace() else ""
+    if not word:
         raise InputError("the SMILES is empty; give a structure or remove the line")
-    return text
+    if not word.startswith(INCHI):
+        return word
+    _refuse_length(word, LETTERS_AN_ATOM * max_atoms, "InChI", max_atoms)
+    with rdBase.BlockLogs():
+        read = cast("Callable[..., Mol]", Chem.MolFromInchi)  # RDKit's stubs have no types for it
+        mol = read(word, sanitize=False, removeHs=False)
+        if mol is None or not mol.GetNumAtoms():
+            raise InputError("this InChI cannot be read; check that it is complete")
+        _refuse_size(mol, max_atoms, has_parts=len(Chem.GetMolFrags(mol)) > 1)
+        mol = read(word)
+        if mol is None:
+            raise InputError("this InChI describes an impossible structure; export it again")
+        return str(Chem.MolToSmiles(mol))
 
 
 def whole(smiles: str, *, max_atoms: int = MAX_ATOMS) -> Mol:
@@ -76,7 +98,7 @@ def whole(smiles: str, *, max_atoms: int = MAX_ATOMS) -> Mol:
     Raises:
         InputError: it cannot be read, or is too large; see :func:`within_limits`.
     """
-    text = _first_word(smiles)
+    text = written_as_smiles(smiles, max_atoms=max_atoms)
     return _perceived(text, within_limits(text, max_atoms), stereo=True)
 
 
@@ -85,7 +107,8 @@ def within_limits(text: str, max_atoms: int) -> Mol:
 
     RDKit reads the syntax of any text in no time. What comes after takes a time that grows with the
     power of the rings, and writes SMILES by a recursion that ends the process at some ten thousand
-    atoms. So nothing but this function hands the text of a user to RDKit first.
+    atoms. So nothing but this function hands the text of a user to RDKit first; InChIs and mol
+    blocks are counted in their own ways.
 
     Raises:
         InputError: the syntax is wrong, or there are too many letters, atoms or rings.

@@ -1,14 +1,26 @@
 """One way to write a molecule: without salts, charges that protons balance, and isotope labels."""
 
-from collections.abc import Callable, Iterable
+import re
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
+from typing import Literal, get_args
 
 from rdkit import Chem, rdBase
 from rdkit.Chem.MolStandardize import rdMolStandardize
 
 from vgib.chem.mol import Mol, whole
-from vgib.errors import InputError, shortened
+from vgib.errors import InputError, shortened, unknown_name
+from vgib.limits import MAX_ATOMS
+
+StandardName = Literal["none", "usual", "tautomers"]
+"""``"none"``: molecules as they are written; ``"usual"``: without salts, charges and isotope
+labels; ``"tautomers"``: besides, in RDKit's canonical tautomer."""
+
+_UNUSUAL = re.compile(
+    # Components and charges, isotopes, and atoms in brackets that are metals or the like.
+    r"[.+]|\[\d|\[[^\]]*-|\[(?!(?:[BCNOPSFIHbcnops*]|Cl|Br|Si|Se|se|As|Te|te)[@H\]:])"
+)
 
 
 @dataclass(frozen=True)
@@ -28,6 +40,21 @@ class Standard:
     charges: bool = True
     isotopes: bool = True
     tautomers: bool = False
+
+    @classmethod
+    def named(cls, name: str) -> "Standard | None":
+        """What a name of :data:`StandardName` stands for; ``None`` for ``"none"``.
+
+        Raises:
+            UnknownNameError: it is no such name.
+        """
+        if name not in get_args(StandardName):
+            raise unknown_name("standard", name, get_args(StandardName))
+        return None if name == "none" else cls(tautomers=name == "tautomers")
+
+    def may_change(self, smiles: str) -> bool:
+        """Whether a SMILES has anything that a step could change; most have not."""
+        return self.tautomers or _UNUSUAL.search(smiles) is not None
 
 
 @dataclass(frozen=True)
@@ -49,7 +76,9 @@ class Standardized:
         return f"{told[0].upper()}{told[1:]}." if told else ""
 
 
-def standardize(smiles: str, standard: Standard | None = None) -> Standardized:
+def standardize(
+    smiles: str, standard: Standard | None = None, *, max_atoms: int = MAX_ATOMS
+) -> Standardized:
     """A SMILES in standard form, and what was done to it.
 
     >>> standardize("[Na+].CC(=O)Oc1ccccc1C(=O)[O-]")
@@ -68,7 +97,7 @@ def standardize(smiles: str, standard: Standard | None = None) -> Standardized:
     ]
     with rdBase.BlockLogs():
         try:
-            mol = whole(smiles)
+            mol = whole(smiles, max_atoms=max_atoms)
         except InputError as error:
             raise InputError(
                 f"{shortened(smiles)!r} is no SMILES that can be read: {error}"
@@ -83,28 +112,9 @@ def standardize(smiles: str, standard: Standard | None = None) -> Standardized:
         return Standardized(str(Chem.MolToSmiles(mol)), tuple(done))
 
 
-def said_once(molecules: Iterable[Standardized]) -> str:
-    """One sentence for many molecules: how many were changed, and how.
-
-    >>> said_once([standardize(s) for s in ("CCO", "CC[O-]", "CC(=O)[O-].[Na+]")])
-    'Standardized 2 molecules: removed charges (2), left out [Na+] (1).'
-    """
-    counts: dict[str, int] = {}
-    changed = 0
-    for molecule in molecules:
-        changed += bool(molecule.done)
-        for clause in molecule.done:
-            counts[clause] = counts.get(clause, 0) + 1
-    if not changed:
-        return ""
-    most = sorted(counts.items(), key=lambda item: (-item[1], item[0]))
-    told = ", ".join(f"{clause} ({count})" for clause, count in most[:5])
-    rest = f" and {len(most) - 5} other changes" if len(most) > 5 else ""
-    return f"Standardized {changed} molecule{'s' * (changed > 1)}: {told}{rest}."
-
-
 def _usual_drawing(mol: Mol) -> tuple[Mol, str]:
-    return _normalizer().normalize(mol), "wrote functional groups in their usual form"
+    usual = _sulfoxides().normalize(_normalizer().normalize(mol))
+    return usual, "wrote functional groups in their usual form"
 
 
 def _without_isotopes(mol: Mol) -> tuple[Mol, str]:
@@ -136,6 +146,15 @@ def _canonical_tautomer(mol: Mol) -> tuple[Mol, str]:
 @cache
 def _normalizer() -> rdMolStandardize.Normalizer:
     return rdMolStandardize.Normalizer()
+
+
+@cache
+def _sulfoxides() -> rdMolStandardize.Normalizer:
+    """RDKit writes S+ and O- where chemists draw a double bond."""
+    drawn = "[!O:1][S+;X3;D3:2]([!O:3])[O-:4]>>[*:1][S+0:2]([*:3])=[O+0:4]"
+    return rdMolStandardize.NormalizerFromData(
+        f"Sulfoxide\t{drawn}\n", rdMolStandardize.CleanupParameters()
+    )
 
 
 @cache

@@ -1,7 +1,9 @@
 """How things look in a terminal and in the files that the command line writes."""
 
 import csv
+import re
 import sys
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict
@@ -24,6 +26,9 @@ talk = Console(stderr=True)
 
 MOST_REPORTED = 10
 
+ARGUMENTS = "max_atoms|max_record|max_unpacked|smiles_column|id_column|keep_ratio"
+"""Arguments that errors name, each an option here too."""
+
 
 def show_json(values: Any) -> None:
     """Values on standard output; a number that does not exist is ``null``, as JSON has no NaN."""
@@ -31,8 +36,21 @@ def show_json(values: Any) -> None:
 
 
 def say(text: str) -> None:
-    """A line for the person at the terminal."""
-    talk.print(text, highlight=False, markup=False, soft_wrap=True)
+    """A line for the person at the terminal, in the words of the command line."""
+    talk.print(in_options(text), highlight=False, markup=False, soft_wrap=True)
+
+
+def in_options(text: str) -> str:
+    """A sentence with options in the place of the arguments of Python.
+
+    >>> in_options("split the molecule or raise max_atoms")
+    'split the molecule or raise --max-atoms'
+    >>> in_options("raise it with --max-record (max_record in Python)")
+    'raise it with --max-record'
+    """
+    told = re.sub(rf" \((?:{ARGUMENTS}) in Python\)", "", text)
+    named = rf"(?<![\w-])(?:{ARGUMENTS}|(?<=with )target)(?!\w)"
+    return re.sub(named, lambda found: f"--{found[0].replace('_', '-')}", told)
 
 
 def counted(count: int, thing: str) -> str:
@@ -123,8 +141,20 @@ def report_rejected(molecules: "Molecules") -> None:
         say(f"line {item.line} ({shortened(item.text)}): {item.reason}")
     if (more := len(molecules.rejected) - MOST_REPORTED) > 0:
         say(f"... and {more} more lines that cannot be used")
-    for note in molecules.notes[:MOST_REPORTED]:
-        say(f"line {note.line} ({shortened(note.text)}): {shortened(note.message, 300)}")
+    times = Counter(note.message for note in molecules.notes)
+    first = {note.message: note for note in reversed(molecules.notes)}
+    for message, count in times.most_common(MOST_REPORTED):
+        where = f"line {first[message].line} ({shortened(first[message].text)})"
+        say(f"{where}{and_more(count)}: {shortened(message, 300)}")
+
+
+def and_more(count: int) -> str:
+    """That the same was said of more lines than the one that is named.
+
+    >>> and_more(1), and_more(2), and_more(1200)
+    ('', ' and 1 more line', ' and 1,199 more lines')
+    """
+    return f" and {counted(count - 1, 'more line')}" if count > 1 else ""
 
 
 @contextmanager

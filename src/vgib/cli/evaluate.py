@@ -22,7 +22,8 @@ from vgib.cli.options import (
     Mirror,
     Preset,
     Settings,
-    Target,
+    Structures,
+    Targets,
 )
 from vgib.limits import MAX_ATOMS, PLAIN, FileReading
 
@@ -42,8 +43,9 @@ def evaluate(
             min=3, help="How many folds the cross-validation has; each is the test set once."
         ),
     ] = 10,
-    target: Target = None,
+    target: Targets = None,
     classes: Classes = False,
+    smiles_column: Structures = None,
     encoder: Encoder = "gcn",
     bottleneck: Bottleneck = None,
     preset: Preset = "recommended",
@@ -58,11 +60,13 @@ def evaluate(
     as_json: Json = False,
 ) -> None:
     """Judge a trained model on labeled graphs, or a method by k-fold cross-validation."""
+    from vgib.chem.standardize import Standard
     from vgib.config import assignments
     from vgib.data.loading import load_graphs
+    from vgib.data.molecules import Molecules
     from vgib.experiments.engine.folds import summarize
-    from vgib.model.graphs import as_packed
     from vgib.model.kfold import cross_validate
+    from vgib.model.labels import as_called
     from vgib.model.recognizer import SubgraphRecognizer
 
     if model is not None:
@@ -74,14 +78,20 @@ def evaluate(
         source,
         target=target,
         target_kind="class" if classes else "value",
+        smiles_column=smiles_column,
         features=judged.features,
         cache=cache,
         mirror=mirror,
         progress=True,
         max_atoms=max_atoms,
         how=FileReading(encoding, max_record, max_unpacked),
+        standard=Standard.named(judged.standard),
     )
-    packed = as_packed(graphs, judged.features)
+    if isinstance(graphs, Molecules):
+        console.report_rejected(graphs)
+        packed = as_called(graphs, judged.card_.words) if model is not None else graphs.graphs
+    else:
+        packed = graphs
     if model is not None:
         found: dict[str, Any] = {"metrics": judged.evaluate(packed)}
     else:

@@ -1,5 +1,6 @@
 """What a trained model looks at: ``vgib explain``."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
@@ -123,12 +124,14 @@ def explain(
         return
     if not model:
         raise typer.BadParameter("give a model by --model, or a function of yours by --function")
+    from vgib.chem.standardize import Standard
     from vgib.data.files import check_replaceable, ensure_writable
     from vgib.data.loading import load_graphs
     from vgib.data.molecules import Molecules
     from vgib.data.packed import PackedGraphs
     from vgib.explain.explainer import explainers
     from vgib.explain.report import FILES, explain_graphs, write_explained
+    from vgib.model.labels import as_called
     from vgib.model.recognizer import SubgraphRecognizer
 
     if engine == "ray":
@@ -176,11 +179,13 @@ def explain(
             progress=True,
             max_atoms=max_atoms,
             how=FileReading(encoding, max_record, max_unpacked),
+            standard=Standard.named(explained.card_.standard),
         )
 
     graphs = load(source, target)
     if isinstance(graphs, Molecules):
         console.report_rejected(graphs)
+        graphs = replace(graphs, graphs=as_called(graphs, explained.card_.words))
     with console.stages_bar() as tell:
         found = explain_graphs(
             explained,

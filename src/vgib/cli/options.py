@@ -26,18 +26,31 @@ Data = Annotated[
     str,
     typer.Argument(
         metavar="DATA",
-        help="A table of molecules (.csv, .smi, .sdf), a TU zip or folder, a folder of PyG "
-        "Data files (.pt), or a catalog name.",
+        help="A table of molecules (.csv, .xlsx, .smi, .sdf), a TU zip or folder, a folder of "
+        "PyG Data files (.pt), or a catalog name.",
     ),
 ]
 Target = Annotated[str | None, typer.Option(help="The column of values or classes to learn.")]
+Targets = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--target",
+        metavar="COLUMN",
+        help="The column of values or classes to learn; repeated, several columns of values, "
+        "where some may be missing.",
+    ),
+]
 Device = Annotated[str, typer.Option(help="What computes: cpu or cuda.")]
 Structures = Annotated[
     str | None,
     typer.Option(help="The column that holds the molecules; found by its name when not given."),
 ]
 Classes = Annotated[
-    bool, typer.Option("--classes", help="The column holds classes (0, 1, ...), not values.")
+    bool,
+    typer.Option(
+        "--classes",
+        help="The numbers of the column are classes (0, 1, ...), not values; words always are.",
+    ),
 ]
 Encoder = Annotated[
     str,
@@ -119,19 +132,15 @@ def molecule_source(inputs: list[str]) -> Path | BinaryIO | list[str]:
         raise typer.BadParameter("give one file, or SMILES, not both")
     if not paths and len(inputs) == 1 and Path(inputs[0]).suffix in {*SUFFIXES, ".gz"}:
         raise InputError(f"there is no file {inputs[0]!r}")
-    return paths[0] if paths else [_structure(text) for text in inputs]
+    return paths[0] if paths else [_line(text) for text in inputs]
 
 
-def _structure(text: str) -> str:
-    """The SMILES of a shipped drug for its name; every other text as it is."""
-    # A word of other letters than those of aromatic atoms is no SMILES.
-    if not text.isalpha() or not set(text.lower()) - set("bcnops"):
-        return text
-    from vgib.data.molecules import load_drugs
+def _line(text: str) -> str:
+    """A structure as a line of a file; a drug that goes by its name is called so."""
+    from vgib.data.drugs import structure_of
 
-    drugs = load_drugs()
-    found = drugs["smiles"][drugs["name"].str.lower() == text.lower()].tolist()
-    return str(found[0]) if found else text
+    found = structure_of(text)
+    return text if found == text else f"{found} {text}"
 
 
 def _is_there(path: Path) -> bool:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 from rich.console import Console
 
+from vgib.cli import console
 from vgib.cli.console import counted, say
 from vgib.cli.options import (
     Address,
@@ -43,8 +44,8 @@ def recognize(
         list[str] | None,
         typer.Argument(
             metavar="[SMILES|FILE]...",
-            help="SMILES, or one file (.smi, .csv, .tsv, .sdf, .parquet, also .gz); standard "
-            "input when none.",
+            help="SMILES, InChI or names of well-known drugs; or one file (.csv, .tsv, .xlsx, "
+            ".smi, .sdf, .mol, .parquet, also .gz); standard input when none.",
         ),
     ] = None,
     model: Annotated[
@@ -97,10 +98,14 @@ def recognize(
     ] = None,
     carry: Annotated[
         list[str] | None,
-        typer.Option(metavar="COLUMN", help="A column to copy to the results; may be repeated."),
+        typer.Option(
+            metavar="COLUMN",
+            help="A column to copy to the results; may be repeated. Default: all columns, on a "
+            "cluster none.",
+        ),
     ] = None,
     format: Annotated[
-        Literal["smi", "csv", "tsv", "sdf", "parquet"] | None,
+        Literal["smi", "csv", "tsv", "sdf", "parquet", "xlsx"] | None,
         typer.Option(help="The format of the input, where its name does not tell it."),
     ] = None,
     ledger: Annotated[
@@ -191,7 +196,9 @@ def recognize(
     work.check()
     outs = tuple(out or ())
     how = FileReading(encoding, max_record, max_unpacked)
-    reading = SourceReading(smiles_column, id_column, tuple(carry or ()), format, how=how)
+    reading = SourceReading(
+        smiles_column, id_column, tuple(carry) if carry else None, format, how=how
+    )
     if engine == "ray" and is_folder(outs):
         with chunks_bar(shown=True) as on_chunk:
             account = recognize_on_cluster(
@@ -246,5 +253,8 @@ def _report(tally: "Tally") -> None:
         say(f"line {item['line']} ({shown}): {item['reason']}")
     if (more := tally.refused - len(tally.first_refused)) > 0:
         say(f"... and {more} more lines that cannot be used")
+    said = set()
     for item in tally.first_notes:
-        say(f"line {item['line']}: {item['note']}")
+        if item["note"] not in said:
+            said.add(item["note"])
+            say(f"line {item['line']}{console.and_more(tally.notes[item['note']])}: {item['note']}")

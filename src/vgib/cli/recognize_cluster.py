@@ -60,10 +60,11 @@ def recognize_on_cluster(
         Cutting(
             reading.smiles_column,
             reading.names,
-            reading.carry,
+            reading.carry or (),
             reading.format,
             reading.size,
             PART // reading.size * reading.size,
+            reading.how,
         ),
         address=address,
         workers=workers,

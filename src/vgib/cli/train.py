@@ -1,7 +1,7 @@
 """A model from labeled graphs: ``vgib train``."""
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import typer
 from rich.console import Console
@@ -26,7 +26,7 @@ from vgib.cli.options import (
     Preset,
     Settings,
     Structures,
-    Target,
+    Targets,
 )
 from vgib.limits import MAX_ATOMS, PLAIN, FileReading
 
@@ -34,7 +34,7 @@ from vgib.limits import MAX_ATOMS, PLAIN, FileReading
 def train(
     source: Data,
     out: Annotated[Path, typer.Option(help="The folder to save the model in.")],
-    target: Target = None,
+    target: Targets = None,
     classes: Classes = False,
     smiles_column: Structures = None,
     encoder: Encoder = "gcn",
@@ -55,6 +55,14 @@ def train(
             "ring, ...) or element alone."
         ),
     ] = "rich",
+    standard: Annotated[
+        Literal["none", "usual", "tautomers"],
+        typer.Option(
+            help="How molecules are made alike, in training and whenever the model is used: usual "
+            "(without salts, charges and isotope labels), tautomers (besides, one form of each) "
+            "or none (as they are written)."
+        ),
+    ] = "usual",
     seed: Annotated[int, typer.Option(help="Seed of the split and of the training.")] = 0,
     checkpoint: Annotated[
         Path | None,
@@ -75,6 +83,7 @@ def train(
     as_json: Json = False,
 ) -> None:
     """Train a model, judge it on held-out graphs, and save it with its card."""
+    from vgib.chem.standardize import Standard
     from vgib.config import assignments
     from vgib.data.files import ensure_writable
     from vgib.data.loading import load_graphs, split_graphs
@@ -87,6 +96,7 @@ def train(
         bottleneck,
         preset=preset,
         features=features,
+        standard=standard,
         device=device,
         **{"seed": seed, **assignments(settings or [])},
     )
@@ -102,11 +112,16 @@ def train(
         progress=True,
         max_atoms=max_atoms,
         how=FileReading(encoding, max_record, max_unpacked),
+        standard=Standard.named(standard),
     )
+    names = None
     is_molecules = isinstance(loaded, Molecules)
     if isinstance(loaded, Molecules):
         console.report_rejected(loaded)
+        names = loaded.class_names
         loaded = loaded.graphs
+    if names is not None:
+        say(f"column {str(target and target[0])!r} holds classes: {', '.join(names)}")
     parts = split_graphs(loaded, split, seed=seed)
     with console.epochs_bar(model.settings().training.epochs) as on_epoch:
         model.fit(
@@ -115,8 +130,9 @@ def train(
             on_epoch=on_epoch,
             **_how(engine, address, workers, checkpoint, out),
         )
+    model.name_outputs(names, target)
     found = model.evaluate(loaded[parts.test])
-    learned = f"{target}, learned from" if target else f"{model.bottleneck} on"
+    learned = f"{' and '.join(target)}, learned from" if target else f"{model.bottleneck} on"
     model.save(out, summary=f"{learned} {source}", metrics=found)
     if is_molecules:
         Known.of(loaded[parts.train], structures=True).save(out)

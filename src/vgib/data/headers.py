@@ -1,23 +1,19 @@
 """Which column of a molecule table holds what."""
 
-import re
 from collections.abc import Iterator
 from difflib import get_close_matches
 from itertools import chain, islice
 from typing import TypeAlias
 
 from vgib.chem.mol import parse
-from vgib.data.records import MOLBLOCK, Record, Table
+from vgib.data.records import ID_NAMES, MOLBLOCK, Record, Table, plain_name
 from vgib.errors import InputError
 
 Column: TypeAlias = str | int
 """A column by its name or its position from 0."""
 
 SMILES_NAMES = ("smiles", "canonicalsmiles", "isomericsmiles", "smilesstring", "smi", "structure")
-ID_NAMES = (
-    *("id", "name", "title", "compoundid", "compoundname", "compound", "moleculeid"),
-    *("moleculename", "molecule", "moleculechemblid", "chemblid", "zincid", "cas"),
-)
+INCHI_NAMES = ("inchi", "standardinchi", "stdinchi", "inchistring")
 REJECTED_COLUMNS = ["line", "id", "text", "reason"]
 """Of the side file of records that could not be used."""
 
@@ -42,7 +38,9 @@ def structure_column(table: Table, asked: Column | None) -> tuple[str, Iterator[
         return MOLBLOCK if table.format == "sdf" else "0", table.records
     if table.columns == REJECTED_COLUMNS:  # of an earlier run, with its SMILES corrected
         return "text", table.records
-    named = [c for c in table.columns if re.sub("[^a-z]", "", c.lower()) in SMILES_NAMES]
+    for names in (SMILES_NAMES, INCHI_NAMES):
+        if named := [column for column in table.columns if plain_name(column) in names]:
+            break
     exact = [column for column in named if column.lower() == "smiles"]
     if len(exact or named) == 1:
         return (exact or named)[0], table.records
@@ -52,8 +50,8 @@ def structure_column(table: Table, asked: Column | None) -> tuple[str, Iterator[
     if len(found) == 1:
         return found[0], chain(sample, table.records)
     listed = ", ".join(map(repr, found or table.columns))
-    what = "several columns may hold the SMILES" if found else "no column holds SMILES"
-    raise InputError(f"{table.name}: {what}; name one with smiles_column. Columns: {listed}")
+    what = "several columns may hold the SMILES" if found else "no column holds SMILES or InChI"
+    raise InputError(f"{table.name}: {what}; name it with smiles_column. Columns: {listed}")
 
 
 def id_column(table: Table, asked: Column | None) -> str | None:
@@ -62,7 +60,7 @@ def id_column(table: Table, asked: Column | None) -> str | None:
         return named_column(table, asked)
     if table.columns is None:
         return "name" if table.format == "sdf" else "1"
-    plain = {re.sub("[^a-z]", "", column.lower()): column for column in reversed(table.columns)}
+    plain = {plain_name(column): column for column in reversed(table.columns)}
     return next((plain[name] for name in ID_NAMES if name in plain), None)
 
 

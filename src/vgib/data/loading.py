@@ -1,5 +1,6 @@
 """Graphs from whatever a user names: a file, a folder, or a dataset of the catalog."""
 
+from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Literal
@@ -7,6 +8,7 @@ from typing import Literal
 import numpy as np
 
 from vgib.chem.mol import scaffold
+from vgib.chem.standardize import Standard
 from vgib.data import catalog
 from vgib.data.molecules import Molecules, from_smiles, read_molecules
 from vgib.data.packed import PackedGraphs
@@ -22,7 +24,7 @@ SPLITS = ("random", "scaffold", "file-order")
 def load_graphs(
     source: str | Path,
     *,
-    target: str | None = None,
+    target: str | Sequence[str] | None = None,
     target_kind: Literal["value", "class"] = "value",
     smiles_column: str | None = None,
     features: str = "rich",
@@ -33,6 +35,7 @@ def load_graphs(
     progress: bool = False,
     max_atoms: int = MAX_ATOMS,
     how: FileReading = PLAIN,
+    standard: Standard | None = None,
 ) -> PackedGraphs | Molecules:
     """Graphs by a path or a name.
 
@@ -40,8 +43,8 @@ def load_graphs(
         source: A TU zip or folder, a folder of PyG ``Data`` files or one of them (``.pt``), a file
             of packed graphs (``.safetensors``), a table of molecules (``.csv``, ``.smi``, ``.sdf``,
             ...), or a name of the catalog.
-        target: For molecules, the column of labels.
-        target_kind: ``"value"`` or ``"class"``.
+        target: For molecules, the column of labels, or several columns of values.
+        target_kind: What numbers are, ``"value"`` or ``"class"``; words are classes.
         smiles_column: For molecules, where the structures stand; found when not given.
         features: Atom vocabulary.
         labeled: Whether a table of molecules must have labels.
@@ -51,7 +54,10 @@ def load_graphs(
         progress: Whether downloads show a bar.
         max_atoms: The largest number of heavy atoms of a molecule.
         how: The encoding of a file, and the limits of what is read.
+        standard: How molecules are made alike before they are read; as they are by default.
     """
+    if isinstance(target, Sequence) and not isinstance(target, str):
+        target = target[0] if len(target) == 1 else list(target) or None
     path = Path(source)
     if (graphs := _graph_file(path, how)) is not None:
         return _first(graphs, limit)
@@ -68,6 +74,7 @@ def load_graphs(
             features=features,
             limit=limit,
             max_atoms=max_atoms,
+            standard=standard,
             **asdict(how),
         )
     if path.suffix or len(path.parts) > 2:
@@ -78,23 +85,25 @@ def load_graphs(
         return _first(catalog.load(found.name, **places), limit)  # type: ignore[arg-type]
     table = catalog.load_table(found.name, **places)[:limit]  # type: ignore[arg-type]
     if target is None and not labeled:
-        return from_smiles(table["smiles"], features=features)
+        return from_smiles(table["smiles"], features=features, standard=standard)
     values = [str(name) for name in table.columns if name != "smiles"]
     if target is None and len(values) == 1:
         target = values[0]
     if target is None:
         raise InputError(f"{found.name} has several columns; name one of {', '.join(values)}")
-    if target not in values:
-        raise unknown_name(f"column of {found.name}", target, values)
-    usable = table.dropna(subset=[target])
-    labels = usable[target].to_numpy()
-    if labels.dtype.kind not in "biuf":
-        raise InputError(f"column {target!r} of {found.name} holds no numbers: {labels[0]!r}")
+    for each in [target] if isinstance(target, str) else target:
+        if each not in values:
+            raise unknown_name(f"column of {found.name}", each, values)
+        if table[each].to_numpy().dtype.kind not in "biuf":
+            first = table[each].dropna().to_numpy()[0]
+            raise InputError(f"column {each!r} of {found.name} holds no numbers: {first!r}")
+    usable = table.dropna(subset=target, how="all")
+    labels = usable[target].to_numpy().astype("float64")
     if target_kind == "class":
-        if not np.array_equal(labels, labels.astype("int64")):
+        if not np.array_equal(labels, labels.round()):
             raise InputError(f"column {target!r} of {found.name} holds values, not classes")
-        return from_smiles(usable["smiles"], labels.astype("int64"), features=features)
-    return from_smiles(usable["smiles"], labels.astype("float64"), features=features)
+        labels = labels.astype("int64")
+    return from_smiles(usable["smiles"], labels, features=features, standard=standard)
 
 
 def _graph_file(path: Path, how: FileReading) -> PackedGraphs | None:

@@ -5,10 +5,10 @@ import math
 import os
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from importlib.resources import as_file, files
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
@@ -18,10 +18,13 @@ import torch
 
 from vgib.chem.batch import Reading, Readings, read
 from vgib.chem.mol import Mixtures, Mol
+from vgib.chem.standardize import Standard
 from vgib.chem.vocabulary import BOND, VOCABULARIES, capped_codes, vocabulary
-from vgib.data.headers import Column, named_column, structure_column
+from vgib.data.cells import MISSING, MOST_CLASSES, holds_words, in_order, number
+from vgib.data.drugs import structure_of
+from vgib.data.headers import SAMPLE, Column, named_column, structure_column
 from vgib.data.packed import PackedGraphs
-from vgib.data.processes import in_order
+from vgib.data.processes import in_order as results_in_order
 from vgib.data.records import MOLBLOCK, Format, Record, Source, open_table
 from vgib.errors import InputError, shortened
 from vgib.limits import MAX_ATOMS, FileReading
@@ -68,6 +71,7 @@ class Molecules:
         names: The cells of ``id_column``, if one was asked for.
         mols: The RDKit molecules, if they were to be kept: as good for
             :func:`vgib.chem.fragment.fragment` as the SMILES, without reading it again.
+        class_names: What the classes are called, where the labels were words: class 0 first.
     """
 
     graphs: PackedGraphs
@@ -76,6 +80,7 @@ class Molecules:
     rows: npt.NDArray[np.int64]
     names: tuple[str, ...] | None = None
     mols: tuple[Mol, ...] | None = None
+    class_names: tuple[str, ...] | None = None
 
     def __len__(self) -> int:
         return len(self.graphs)
@@ -96,9 +101,11 @@ def from_smiles(
     max_atoms: int = MAX_ATOMS,
     workers: int | None = None,
     keep_mols: bool = False,
+    standard: Standard | None = None,
 ) -> Molecules:
     """Molecules from SMILES; ``y`` holds one class (integers) or one or several values for each.
 
+    An InChI, or the name of one of the shipped drugs, may stand for a SMILES.
     Line *n* of the report is the *n*-th SMILES, from 1.
 
     Raises:
@@ -119,7 +126,7 @@ def from_smiles(
         for line, (text, row) in enumerate(zip(texts, cells, strict=True), 1)
     )
     plan = _RecordReader(
-        Reading(features, mixtures, max_atoms, keep_mols=keep_mols),
+        Reading(features, mixtures, max_atoms, keep_mols=keep_mols, standard=standard),
         smiles="smiles",
         targets=targets,
         is_single=labels is None or labels.ndim == 1,
@@ -142,20 +149,23 @@ def read_molecules(
     format: Format | None = None,
     limit: int | None = None,
     workers: int | None = None,
+    standard: Standard | None = None,
     **reading: Any,
 ) -> Molecules:
-    """All molecules of a ``.smi``, ``.txt``, ``.csv``, ``.tsv`` or ``.sdf`` file, gzipped or not.
+    """All molecules of a ``.smi``, ``.csv``, ``.tsv``, ``.xlsx``, ``.sdf``, ``.parquet`` file.
 
     Args:
         source: a path, or an iterable of lines (``.smi`` unless ``format`` says otherwise).
         smiles_column: by default found by its name, else by its content. Columns of a ``.smi`` file
             without a header are numbered from 0.
-        target: the column or columns of labels.
-        target_kind: ``"value"`` for float labels, ``"class"`` for whole numbers from 0.
+        target: the column or columns of labels. Of several values some may be missing.
+        target_kind: what numbers are: ``"value"`` for float labels, ``"class"`` for whole numbers
+            from 0. Words, such as active and inactive, are classes in any case.
         id_column: the column of names.
         limit: only the first so many lines.
         workers: processes; by default one for small files and one for each core for large ones. The
             result is the same.
+        standard: how molecules are made alike before they are read; as they are by default.
         **reading: the encoding, and the limits of what is read: any field of
             :class:`~vgib.data.unpacking.FileReading`.
 
@@ -175,6 +185,7 @@ def read_molecules(
         format=format,
         limit=limit,
         workers=workers,
+        standard=standard,
         **reading,
     )
     return _joined(chunks, str(source) if isinstance(source, str | Path) else "the given lines")
@@ -195,24 +206,34 @@ def iter_molecules(
     workers: int | None = None,
     chunk_size: int = CHUNK,
     keep_mols: bool = False,
+    standard: Standard | None = None,
     **reading: Any,
 ) -> Iterator[Molecules]:
     """The molecules of a file in chunks of at most ``chunk_size`` lines, in constant memory.
 
     Arguments as for :func:`read_molecules`; ``keep_mols`` hands out the RDKit molecules too, which
     is meant for one process, since to move them between two costs more than to read them. A chunk
-    of which no line can be used has no graphs.
+    of which no line can be used has no graphs. Words are classes in the order in which they come.
     """
     with open_table(source, format=format, how=FileReading(**reading)) as table:
         structure, records = structure_column(table, smiles_column)
         listed = [target] if isinstance(target, str | int) else list(target or [])
+        targets = [named_column(table, column) for column in listed]
+        sample = list(islice(records, SAMPLE if targets else 0))
+        records = chain(sample, records)
+        worded = [c for c in targets if holds_words(one.fields.get(c, "") for one in sample)]
+        if worded and len(targets) > 1:
+            raise InputError(
+                f"column {worded[0]!r} holds words, not numbers; classes can only be learned from "
+                "one column alone"
+            )
         plan = _RecordReader(
-            Reading(features, mixtures, max_atoms, structure == MOLBLOCK, keep_mols),
+            Reading(features, mixtures, max_atoms, structure == MOLBLOCK, keep_mols, standard),
             smiles=structure,
-            targets=[named_column(table, column) for column in listed],
+            targets=targets,
             name=None if id_column is None else named_column(table, id_column),
-            is_single=target is None or isinstance(target, str | int),
-            kind=target_kind,
+            is_single=target is None or isinstance(target, str | int) or len(targets) == 1,
+            kind="word" if worded else target_kind,
         )
         weight = Path(source).stat().st_size if isinstance(source, str | Path) else 0
         weight = weight if limit is None else min(weight, BYTES_A_LINE * limit)
@@ -228,7 +249,8 @@ class _RecordReader:
     targets: list[str]
     name: str | None = None
     is_single: bool = True
-    kind: Literal["value", "class"] = "value"
+    kind: Literal["value", "class", "word"] = "value"
+    words: dict[str, str] = field(default_factory=dict)  # folded: as it was written first
 
     def run(self, records: Iterable[Record], chunk_size: int, workers: int) -> Iterator[Molecules]:
         vocabulary(self.reading.features)  # a wrong name fails here, not in another process
@@ -238,9 +260,11 @@ class _RecordReader:
             """Of each chunk the structures, which alone go to another process."""
             for chunk in self._chunks(iter(records), chunk_size):
                 waiting.append(chunk)
-                yield [record.fields[self.smiles] for record in chunk.records]
+                told = [record.fields[self.smiles] for record in chunk.records]
+                yield told if self.reading.is_molblock else list(map(structure_of, told))
 
-        for readings in in_order(partial(read, how=self.reading), structures(), workers=workers):
+        work = partial(read, how=self.reading)
+        for readings in results_in_order(work, structures(), workers=workers):
             yield self._packed(waiting.popleft(), readings)
 
     def _chunks(self, records: Iterator[Record], chunk_size: int) -> Iterator["_Chunk"]:
@@ -268,12 +292,28 @@ class _RecordReader:
             raise InputError(record.problem)
         if self.smiles not in record.fields:
             raise InputError("there is no structure on this line; add it or remove the line")
-        labels = []
-        for column in self.targets:
-            if not record.fields.get(column):
-                raise InputError(f"no label in column {column!r}; fill it in or remove the line")
-            labels.append(_number(record.fields[column], column, self.kind))
-        return labels
+        cells = [record.fields.get(column, "") for column in self.targets]
+        if not self.is_single:  # those that are there are learned from
+            cells = ["" if cell.lower() in MISSING else cell for cell in cells]
+        if self.targets and not any(cells):
+            which = " or ".join(map(repr, self.targets))
+            raise InputError(f"no label in column {which}; fill it in or remove the line")
+        if self.kind == "word":
+            return [self._class(cells[0])]
+        return [
+            _number(cell, column, self.kind) if cell or self.is_single else math.nan
+            for cell, column in zip(cells, self.targets, strict=True)
+        ]
+
+    def _class(self, cell: str) -> int:
+        """The number of a named class, in the order in which the names come."""
+        self.words.setdefault(cell.lower(), cell)
+        if len(self.words) > MOST_CLASSES:
+            raise InputError(
+                f"more than {MOST_CLASSES} different words in column {self.targets[0]!r}, too many "
+                "for classes"
+            )
+        return list(self.words).index(cell.lower())
 
     def _packed(self, chunk: "_Chunk", readings: Readings) -> Molecules:
         records = [chunk.records[position] for position in readings.kept]
@@ -294,12 +334,13 @@ class _RecordReader:
             np.array([chunk.rows[position] for position in readings.kept], dtype=np.int64),
             None if self.name is None else tuple(r.fields.get(self.name, "") for r in records),
             tuple(readings.mols) if self.reading.keep_mols else None,
+            tuple(self.words.values()) if self.kind == "word" else None,
         )
 
     def _targets(self, labels: list[list[float]]) -> torch.Tensor | None:
         if not self.targets:
             return None
-        dtype = torch.int64 if self.kind == "class" else torch.float32
+        dtype = torch.float32 if self.kind == "value" else torch.int64
         table = torch.tensor(labels, dtype=dtype).reshape(len(labels), len(self.targets))
         return table[:, 0] if self.is_single else table
 
@@ -326,11 +367,11 @@ class _Chunk(NamedTuple):
     rejected: list[Rejected]
 
 
-def _number(cell: str, column: str, kind: Literal["value", "class"]) -> float:
+def _number(cell: str, column: str, kind: str) -> float:
     try:
-        value = float(cell)
-    except ValueError:
-        raise InputError(f"label {cell!r} in column {column!r} is not a number") from None
+        value = number(cell, f" in column {column!r}")
+    except InputError as error:
+        raise InputError(f"label {error}") from None
     if not math.isfinite(value):
         raise InputError(f"label {cell!r} in column {column!r} is not finite; fill it in")
     if kind == "class" and (value < 0 or value != int(value)):
@@ -363,8 +404,14 @@ def _joined(chunks: Iterator[Molecules], name: str) -> Molecules:
             first.line,
             first.reason,
         )
+    graphs, names = PackedGraphs.concat([part.graphs for part in parts]), parts[-1].class_names
+    if names is not None:
+        ranked = in_order(names)
+        order = torch.tensor([ranked.index(name) for name in names])
+        assert graphs.y is not None
+        graphs, names = replace(graphs, y=order[graphs.y]), tuple(ranked)
     return Molecules(
-        PackedGraphs.concat([part.graphs for part in parts]),
+        graphs,
         rejected,
         tuple(note for part in parts for note in part.notes),
         np.concatenate([part.rows for part in parts]),
@@ -372,6 +419,7 @@ def _joined(chunks: Iterator[Molecules], name: str) -> Molecules:
         if parts[0].names is None
         else tuple(name for part in parts for name in part.names or ()),
         None if parts[0].mols is None else tuple(mol for part in parts for mol in part.mols or ()),
+        names,
     )
 
 

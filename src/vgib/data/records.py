@@ -2,6 +2,7 @@
 
 import csv
 import io
+import re
 import shutil
 import tempfile
 from collections import Counter
@@ -11,6 +12,7 @@ from itertools import chain, count
 from pathlib import Path
 from typing import IO, Any, BinaryIO, Literal, NamedTuple, TypeAlias, cast, get_args
 
+from vgib.data.cells import dotted
 from vgib.data.unpacking import (
     DAMAGED,
     Lines,
@@ -23,7 +25,7 @@ from vgib.limits import PLAIN, FileReading, too_long
 Source: TypeAlias = str | Path | BinaryIO | io.BufferedIOBase | Iterable[str]
 """A path, an open file such as standard input, or lines."""
 
-Format = Literal["smi", "csv", "tsv", "sdf", "parquet"]
+Format = Literal["smi", "csv", "tsv", "sdf", "parquet", "xlsx"]
 SUFFIXES: dict[str, Format] = {
     ".smi": "smi",
     ".smiles": "smi",
@@ -34,9 +36,24 @@ SUFFIXES: dict[str, Format] = {
     ".tab": "tsv",
     ".sdf": "sdf",
     ".sd": "sdf",
+    ".mol": "sdf",
     ".parquet": "parquet",
     ".pq": "parquet",
+    ".xlsx": "xlsx",
 }
+ID_NAMES = (
+    *("id", "name", "title", "compoundid", "compoundname", "compound", "internalid"),
+    *("moleculeid", "moleculename", "molecule", "moleculechemblid", "chemblid", "zincid"),
+    *("drugname", "drug", "drugbankid", "compoundnumber", "compoundcode", "compoundno", "cmpdid"),
+    *("cmpd", "cpdid", "cpd", "molid", "sampleid", "sample", "registrynumber", "regno"),
+    *("externalid", "substanceid", "cid", "casnumber", "casno", "casrn", "cas", "code", "key"),
+)
+"""What columns of names are called, letters alone; the first that a table has is taken."""
+
+
+def plain_name(column: str) -> str:
+    """The letters of a column's name: ``Molecule ChEMBL ID`` is ``moleculechemblid``."""
+    return re.sub("[^a-z]", "", column.lower())
 
 
 class Record(NamedTuple):
@@ -120,10 +137,11 @@ def _opened(
         done = counted.count if is_gzip else handle.tell() if size else 0
         return min(1.0, done / size) if size else None
 
-    if format != "parquet":
+    unpack = {"parquet": _parquet, "xlsx": _xlsx}.get(format)
+    if unpack is None:
         yield _table(Lines(handle, name, how), format, share)
     elif not is_gzip and handle.seekable():
-        yield _parquet(handle, name, how)
+        yield unpack(handle, name, how)
     else:  # the table of contents stands at the end
         with tempfile.TemporaryFile() as copy:
             try:
@@ -132,7 +150,7 @@ def _opened(
                 raise FileFormatError(
                     f"{name}: the gzip file is damaged ({error}); fetch it again"
                 ) from error
-            yield _parquet(copy, name, how)
+            yield unpack(copy, name, how)
 
 
 def _parquet(handle: IO[bytes], name: str, how: FileReading) -> Table:
@@ -143,13 +161,23 @@ def _parquet(handle: IO[bytes], name: str, how: FileReading) -> Table:
     return Table(name, "parquet", rows.columns, records, lambda: rows.seen / rows.count)
 
 
+def _xlsx(handle: IO[bytes], name: str, how: FileReading) -> Table:
+    from vgib.data.xlsx import SheetRows  # slow to import and needed here only
+
+    rows = SheetRows(handle, name, how)
+    line, columns = rows.header
+    distinct = _distinct([column for column in columns if column], rows.name, line)
+    records = (Record(*row) for row in rows)
+    return Table(rows.name, "xlsx", distinct, records, lambda: rows.seen / rows.count)
+
+
 def _format_of(path: Path) -> Format:
     suffixes = [suffix.lower() for suffix in path.suffixes if suffix.lower() not in {".gz"}]
     if suffixes and suffixes[-1] in SUFFIXES:
         return SUFFIXES[suffixes[-1]]
     raise InputError(
         f"{str(path)!r} has no known ending; expected {', '.join(SUFFIXES)} (each also with .gz), "
-        "or say format='smi', 'csv', 'tsv', 'sdf' or 'parquet'"
+        "or say which format it has: smi, csv, tsv, sdf, parquet or xlsx"
     )
 
 
@@ -180,7 +208,9 @@ def _table(lines: Lines, format: Format, share: Callable[[], float | None]) -> T
     delimiter = "\t" if format == "tsv" else max(",;\t", key=first.count)
     reader = csv.reader(chain([first], texts), delimiter=delimiter, strict=True)
     columns = _distinct([cell.strip() for cell in _next(reader, name)], name, line)
-    return table("csv", columns, _cells(reader, columns, line - 1, lines))
+    # A spreadsheet separates columns by semicolons where numbers have a decimal comma.
+    written = dotted if delimiter == ";" else str
+    return table("csv", columns, _cells(reader, columns, line - 1, lines, written))
 
 
 def _is_csv_header(line: str) -> bool:
@@ -203,7 +233,13 @@ def _next(reader: Iterator[list[str]], name: str) -> list[str]:
         raise FileFormatError(f"{name}, line 1: {error}; check the quotes of the header") from error
 
 
-def _cells(reader: Any, columns: list[str], skipped: int, lines: Lines) -> Iterator[Record]:
+def _cells(
+    reader: Any,
+    columns: list[str],
+    skipped: int,
+    lines: Lines,
+    written: Callable[[str], str],
+) -> Iterator[Record]:
     while True:
         line = skipped + reader.line_num + 1
         problem, row = None, None
@@ -217,7 +253,7 @@ def _cells(reader: Any, columns: list[str], skipped: int, lines: Lines) -> Itera
         problem = lines.problem(line, skipped + reader.line_num) or problem
         if problem is None and not any(cell.strip() for cell in row or ()):
             continue
-        fields = dict(zip(columns, (cell.strip() for cell in row or ()), strict=False))
+        fields = dict(zip(columns, (written(cell.strip()) for cell in row or ()), strict=False))
         if problem is None and row is not None and len(row) != len(columns):
             problem = (
                 f"{len(row)} cells where the header has {len(columns)}; "
@@ -271,4 +307,7 @@ def _sd_record(start: int, stop: int, lines: list[str], size: int, source: Lines
             fields[tag] = f"{fields[tag]}\n{line.strip()}" if tag in fields else line.strip()
         else:
             tag = None
+    if not fields["name"]:  # many programs leave the title empty and name the molecule in a tag
+        named = {plain_name(key): text for key, text in reversed(fields.items()) if text}
+        fields["name"] = next((named[name] for name in ID_NAMES if name in named), "")
     return Record(start, fields)

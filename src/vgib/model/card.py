@@ -14,6 +14,7 @@ from safetensors import SafetensorError, safe_open
 from safetensors.torch import load_file
 from torch import nn
 
+from vgib.chem.standardize import StandardName
 from vgib.chem.vocabulary import vocabulary
 from vgib.config import Architecture
 from vgib.data.files import write_safetensors, write_text
@@ -46,6 +47,9 @@ class Card(BaseModel):
     card_version: int = CARD_VERSION
     summary: str = ""
     unit: str = Field(default="", description="Of the predicted value, where it has one.")
+    targets: list[str] | None = Field(
+        default=None, description="What several predicted values are called, in their order."
+    )
     class_names: list[str] | None = Field(
         default=None, description="What the classes are called, in their order."
     )
@@ -61,6 +65,11 @@ class Card(BaseModel):
     preset: str
     features: str | None = Field(description="Atom vocabulary, or null for graphs of other kinds.")
     features_version: int | None = None
+    standard: StandardName = Field(
+        default="none",
+        description="How molecules are made alike before the model reads them: none, usual "
+        "(without salts, charges and isotope labels) or tautomers.",
+    )
     cardinalities: list[Annotated[int, Field(ge=1)]] | None
     in_channels: int = Field(ge=0)
     edge_features: str | None = Field(
@@ -101,7 +110,7 @@ class Card(BaseModel):
     @property
     def words(self) -> Wording:
         """What its predictions are called."""
-        return Wording.of(self.unit, self.classes, self.class_names)
+        return Wording.of(self.unit, self.classes, self.class_names, self.targets)
 
     def write(self, folder: Path) -> None:
         """Writes the page into the model's folder."""

@@ -45,7 +45,7 @@ def tolerances(answer: Answer, graphs: PackedGraphs) -> list[float]:
     """How far a sufficient part may be off: the mean absolute error of each value on these graphs.
 
     Of classes, what the true one lacks of certainty, a tenth at least; see
-    :mod:`vgib.model.sufficient`.
+    :mod:`vgib.model.sufficient`. NaN where no graph has the value.
 
     Args:
         answer: What the model says of the graphs.
@@ -56,8 +56,7 @@ def tolerances(answer: Answer, graphs: PackedGraphs) -> list[float]:
     if answer.classes is not None:
         return [max(0.1, float(1 - answer.mean[np.arange(len(y)), y].mean()))]
     errors = np.abs(answer.mean - y.reshape(answer.mean.shape))
-    known: list[float] = np.nanmean(errors, 0).tolist()
-    return known
+    return [float(own[~np.isnan(own)].mean()) if (own == own).any() else np.nan for own in errors.T]
 
 
 def of_classes(logits: Tensor, graphs: PackedGraphs) -> dict[str, Estimate]:

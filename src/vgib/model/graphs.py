@@ -4,6 +4,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any
 
+from vgib.chem.standardize import Standard
 from vgib.chem.vocabulary import BOND
 from vgib.data.molecules import Molecules, atom_features, from_smiles
 from vgib.data.packed import PackedGraphs
@@ -12,8 +13,12 @@ from vgib.model.card import Card
 from vgib.nn.layers import EDGE_LAYERS
 
 
-def as_packed(graphs: Any, features: str | None) -> PackedGraphs:
-    """Graphs of any accepted kind as :class:`PackedGraphs`; ``features`` is for SMILES."""
+def as_packed(graphs: Any, features: str | None, standard: str = "none") -> PackedGraphs:
+    """Graphs of any accepted kind as :class:`PackedGraphs`.
+
+    ``features`` and ``standard`` tell how SMILES are read; molecules that were read already stay as
+    they are.
+    """
     if isinstance(graphs, PackedGraphs | Molecules):
         return graphs if isinstance(graphs, PackedGraphs) else graphs.graphs
     # A torch Subset can be walked through without being an Iterable.
@@ -23,7 +28,7 @@ def as_packed(graphs: Any, features: str | None) -> PackedGraphs:
         raise _not_a_list(graphs)
     items = list(graphs)
     if items and all(isinstance(item, str) for item in items):
-        return _from_all_smiles(items, features)
+        return _from_all_smiles(items, features, standard)
     return _from_pyg(graphs, items)
 
 
@@ -52,10 +57,10 @@ def _from_pyg(graphs: Any, items: list[Any]) -> PackedGraphs:
     return PackedGraphs.from_data([graph for part in parts for graph in part])
 
 
-def _from_all_smiles(smiles: list[str], features: str | None) -> PackedGraphs:
+def _from_all_smiles(smiles: list[str], features: str | None, standard: str) -> PackedGraphs:
     if features is None:
         raise InputError("this model was trained on graphs that are not molecules")
-    found = from_smiles(smiles, features=features)
+    found = from_smiles(smiles, features=features, standard=Standard.named(standard))
     if found.rejected:
         first = found.rejected[0]
         raise InputError(

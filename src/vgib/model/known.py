@@ -80,9 +80,15 @@ class Known:
 
     @classmethod
     def of(cls, graphs: PackedGraphs, *, structures: bool) -> "Known":
-        """From labeled molecules; without ``structures`` only fingerprints are kept."""
+        """From labeled molecules; without ``structures`` only fingerprints are kept.
+
+        Of several values, those molecules are kept whose first one is known.
+        """
+        assert graphs.y is not None
+        if graphs.y.is_floating_point():
+            graphs = graphs[~graphs.y.reshape(len(graphs), -1)[:, 0].isnan()]
         assert graphs.ids is not None and graphs.y is not None
-        measured = graphs.y.reshape(len(graphs), -1)[:, 0].float().numpy()
+        measured = graphs.y.reshape(len(graphs), -1)[:, 0].float().contiguous().numpy()
         return cls(packed_bits(graphs.ids), measured, graphs.ids if structures else None)
 
     def save(self, folder: Path) -> None:

@@ -9,8 +9,11 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from vgib.data.cells import OPPOSITES
+from vgib.data.molecules import Molecules
 from vgib.data.packed import PackedGraphs
 from vgib.errors import InputError
+from vgib.model.words import Wording
 from vgib.nn.bottleneck import Task
 
 log = logging.getLogger(__name__)
@@ -52,6 +55,27 @@ def with_labels(graphs: PackedGraphs, y: Any = None) -> PackedGraphs:
                 f"graph {int(is_bad.nonzero()[0])}; remove those graphs"
             )
     return graphs
+
+
+def as_called(molecules: Molecules, words: Wording) -> PackedGraphs:
+    """Molecules whose classes were words, with the numbers that a model has for these words.
+
+    Raises:
+        InputError: the model has no class of such a name.
+    """
+    names, graphs = molecules.class_names, molecules.graphs
+    if names is None or not words.names:
+        return graphs
+    known = {name.lower(): number for number, name in words.names.items()}
+    if all(name.lower() in known for name in names):
+        numbers = [known[name.lower()] for name in names]
+    elif len(names) == len(known) == 2 and names[1].lower() in OPPOSITES.values():
+        numbers = sorted(known.values())  # yes and no, of what the model calls active
+    else:
+        told = ", ".join(names)
+        raise InputError(f"the classes are called {told}; this model knows {', '.join(known)}")
+    assert graphs.y is not None
+    return replace(graphs, y=torch.tensor(numbers)[graphs.y])
 
 
 def task_of(graphs: PackedGraphs, wanted: Task | None = None) -> tuple[Task, list[int] | None]:

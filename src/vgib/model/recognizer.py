@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterable, Sequence
 from copy import copy, deepcopy
 from dataclasses import replace
 from functools import cached_property
+from math import isnan
 from pathlib import Path
 from typing import Any, NamedTuple, get_args
 
@@ -14,6 +15,7 @@ import torch
 from torch import Tensor, nn
 
 from vgib.chem.mol import Mol
+from vgib.chem.standardize import Standard, StandardName
 from vgib.chem.vocabulary import vocabulary
 from vgib.config import Architecture, Training, checked_options, preset
 from vgib.data.molecules import atom_features, load_drugs
@@ -96,6 +98,9 @@ class SubgraphRecognizer:
         preset: ``"recommended"``, ``"paper"`` or ``"reference"``; the source of every setting that
             is not given.
         features: Atom vocabulary for lists of SMILES, ``"rich"`` or ``"element"``.
+        standard: How the molecules of lists of SMILES are made alike, in training and in use:
+            ``"none"`` (as they are written), ``"usual"`` (without salts, charges that protons
+            balance, and isotope labels) or ``"tautomers"`` (besides, RDKit's canonical tautomer).
         device: Where to compute.
         class_weight: What classes count in training: ``"balanced"``, or a number for each.
         **options: Any field of :class:`~vgib.config.Architecture` or
@@ -127,6 +132,7 @@ class SubgraphRecognizer:
         task: Task | None = None,
         preset: str = "recommended",
         features: str = "rich",
+        standard: StandardName = "none",
         device: torch.device | str = "cpu",
         class_weight: ClassWeight = None,
         **options: Any,
@@ -136,6 +142,7 @@ class SubgraphRecognizer:
         self.task = task
         self.preset = preset
         self.features = features
+        self.standard = standard
         self.device = device
         self.class_weight = class_weight
         self.options = options
@@ -155,8 +162,9 @@ class SubgraphRecognizer:
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """The constructor's arguments, as scikit-learn's tools ask for them."""
-        names = ("encoder", "bottleneck", "task", "preset", "features", "device", "class_weight")
-        return {name: getattr(self, name) for name in names} | self.options
+        names = ("encoder", "bottleneck", "task", "preset", "features", "standard", "device")
+        own = {name: getattr(self, name) for name in (*names, "class_weight")}
+        return own | self.options
 
     def set_params(self, **params: Any) -> "SubgraphRecognizer":
         """Changes settings in place, as scikit-learn's tools do it; all of them are checked."""
@@ -207,6 +215,7 @@ class SubgraphRecognizer:
     def _check(self) -> None:
         """Refuses at once what training would stumble over later."""
         vocabulary(self.features)
+        Standard.named(self.standard)
         if isinstance(self.encoder, str) and self.encoder not in NAMES:
             raise unknown_name("encoder", self.encoder, NAMES)
         if self.task is not None and self.task not in get_args(Task):
@@ -267,7 +276,7 @@ class SubgraphRecognizer:
             loop: Who trains: this process, or a :class:`vgib.train.on_ray.RayTraining`.
         """
         architecture, training, bottleneck_options = self.settings()
-        packed = with_labels(as_packed(graphs, self.features), y)
+        packed = with_labels(as_packed(graphs, self.features, self.standard), y)
         task, classes = task_of(packed, self.task)
         packed = as_targets(packed, task, classes)
         assert packed.y is not None
@@ -286,6 +295,7 @@ class SubgraphRecognizer:
             preset=self.preset,
             features=kind,
             features_version=vocabulary(kind).version if kind else None,
+            standard=self.standard if kind else "none",
             cardinalities=list(packed.cardinalities) if packed.cardinalities else None,
             in_channels=packed.x.shape[1],
             **edge_features(self.encoder, packed),
@@ -295,7 +305,8 @@ class SubgraphRecognizer:
         held_out = None
         if val is not None:
             held_out, labels = val if isinstance(val, tuple) else (val, None)
-            held_out = with_labels(as_read_by(card, as_packed(held_out, self.features)), labels)
+            read = as_packed(held_out, self.features, self.standard)
+            held_out = with_labels(as_read_by(card, read), labels)
             held_out = as_targets(held_out, task, classes, outputs)
         elif index is not None:
             rest = torch.ones(len(packed), dtype=torch.bool)
@@ -342,13 +353,28 @@ class SubgraphRecognizer:
             self.calibrate(held_out)
         return self
 
+    def name_outputs(
+        self, classes: Sequence[str] | None = None, targets: Sequence[str] | None = None
+    ) -> None:
+        """Tells the card what classes are called, class 0 first, or each of several values."""
+        for model in (self, *self.further_):
+            card = model.card_
+            if classes is not None and card.classes is not None:
+                card.class_names = [classes[number] for number in card.classes]
+            if targets is not None and card.classes is None and card.outputs == len(targets) > 1:
+                card.targets = list(targets)
+
     def calibrate(self, held_out: PackedGraphs) -> None:
         """Tells the card how far predictions are off, from labeled graphs that did not train.
 
         A sufficient part may be off as far; a single value gets an interval.
         """
         said, card = self.answer(held_out), self.card_
-        card.tolerance = tolerances(said, held_out)
+        usual = (DEFAULT_TOLERANCE * self.network_.target_std).tolist()
+        card.tolerance = [
+            usual[place] if isnan(own) else own
+            for place, own in enumerate(tolerances(said, held_out))
+        ]
         if card.task == "regression" and card.outputs == 1:
             assert held_out.y is not None
             card.interval = conformal_half_width(said.predictions - held_out.y.numpy().ravel())
@@ -382,8 +408,9 @@ class SubgraphRecognizer:
     def pack(self, graphs: Any) -> PackedGraphs:
         """Graphs of any accepted kind as :class:`PackedGraphs`, as this model reads them."""
         if not hasattr(self, "card_"):
-            return as_packed(graphs, self.features)
-        return as_read_by(self.card_, as_packed(graphs, self.card_.features))
+            return as_packed(graphs, self.features, self.standard)
+        card = self.card_
+        return as_read_by(card, as_packed(graphs, card.features, card.standard))
 
     def _checked(self, graphs: Any) -> PackedGraphs:
         """Packed graphs with the features that the model was trained on."""
@@ -566,7 +593,20 @@ class SubgraphRecognizer:
         """
         packed = with_labels(self._checked(graphs), y)
         targets = as_targets(packed, self.card_.task, self.card_.classes, self.card_.outputs)
-        return quality(targets, self.answer, self.answer_part, seed=seed)
+        found = quality(targets, self.answer, self.answer_part, seed=seed)
+        return found | self._of_each_value(targets)
+
+    def _of_each_value(self, graphs: PackedGraphs) -> dict[str, Any]:
+        """The quality of each of several named values, on the graphs that have it."""
+        names, found = self.card_.targets or (), {}
+        if names:
+            assert graphs.y is not None
+            said, wanted = self.predict(graphs), graphs.y.numpy()
+            for place, name in enumerate(names):
+                there = ~np.isnan(wanted[:, place])
+                each = r_squared(said[there, place], wanted[there, place])
+                found[f"r_squared_of_{name}"] = each.to_json()
+        return found
 
     def save(
         self, folder: str | Path, *, summary: str = "", metrics: dict[str, Any] | None = None
@@ -629,6 +669,7 @@ class SubgraphRecognizer:
             task=card.task,
             preset=card.preset,
             features=card.features or "rich",
+            standard=card.standard,
             device=device,
             **options,
         )

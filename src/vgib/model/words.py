@@ -13,22 +13,30 @@ class Wording:
     '1.523 log10 mL/min/g'
     >>> Wording.of("class 1: mutagenic", [0, 1]).class_of(0, 0.944)
     'not mutagenic 94 %'
+    >>> Wording(targets=("solubility", "HLM")).value([1.5, 0.2])
+    'solubility 1.5, HLM 0.2'
 
     Attributes:
         unit: Of the values; empty where they have none.
         names: The name of each class that has one.
+        targets: The name of each value, where there are several.
     """
 
     unit: str = ""
     names: Mapping[int, str] = field(default_factory=dict)
+    targets: Sequence[str] = ()
 
     @classmethod
     def of(
-        cls, unit: str, classes: Sequence[int] | None, names: Sequence[str] | None = None
+        cls,
+        unit: str,
+        classes: Sequence[int] | None,
+        names: Sequence[str] | None = None,
+        targets: Sequence[str] | None = None,
     ) -> "Wording":
-        """From a card: its unit, which may say ``class 1: active``, and names of its classes."""
+        """From a card: its unit, which may say ``class 1: active``, and names of what it tells."""
         if classes is None:
-            return cls("" if unit.startswith("none") else unit)
+            return cls("" if unit.startswith("none") else unit, targets=targets or ())
         if names is not None:
             return cls("", dict(zip(classes, names, strict=True)))
         number, _, name = unit.removeprefix("class ").partition(": ")
@@ -52,13 +60,16 @@ class Wording:
     def effect_unit(self, classes: Sequence[int] | None) -> str:
         """What an effect of one is."""
         if classes is None:
-            return self.unit
+            return " of ".join(filter(None, (self.unit, *self.targets[:1])))
         named = self.name(classes[1]) if len(classes) == 2 else "the predicted class"
         return f"log-odds of {named}"
 
     def value(self, value: float | list[float]) -> str:
         """A value, or several, with their unit."""
         each = value if isinstance(value, list) else [value]
+        if len(each) == len(self.targets):
+            told = zip(self.targets, each, strict=True)
+            return ", ".join(f"{name} {one:.4g} {self.unit}".rstrip() for name, one in told)
         return f"{' '.join(f'{one:.4g}' for one in each)} {self.unit}".rstrip()
 
 

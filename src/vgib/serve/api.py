@@ -247,7 +247,7 @@ def _many(service: Service) -> APIRouter:
         how = {
             "format": format,
             "smiles_column": smiles_column,
-            "carry": () if property == PREDICTION else (property,),
+            "needed": () if property == PREDICTION else (property,),
             "rows": limits.rows,
             "most": limits.body,
         }

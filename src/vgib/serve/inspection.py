@@ -14,6 +14,7 @@ import numpy.typing as npt
 from vgib.chem.fragment import fragment
 from vgib.chem.groups import functional_groups
 from vgib.chem.mol import as_mol
+from vgib.chem.standardize import Standard
 from vgib.data.molecules import from_smiles
 from vgib.metrics import agreement
 from vgib.model.answer import Answer
@@ -68,7 +69,12 @@ def inspect(smiles: str, model: SubgraphRecognizer, *, max_atoms: int) -> Inspec
         InputError: it cannot be read.
         TooMuchError: it has more than ``max_atoms`` atoms.
     """
-    found = from_smiles([smiles], features=model.card_.features or "rich", keep_mols=True)
+    found = from_smiles(
+        [smiles],
+        features=model.card_.features or "rich",
+        keep_mols=True,
+        standard=Standard.named(model.card_.standard),
+    )
     if found.graphs.num_nodes > max_atoms:
         raise TooMuchError(
             f"the molecule has {found.graphs.num_nodes} atoms, more than the {max_atoms} that "

@@ -44,11 +44,11 @@ def read_chunks(
     *,
     format: Format,
     smiles_column: str | None = None,
-    carry: Sequence[str] = (),
+    needed: Sequence[str] = (),
     rows: int,
     most: int,
 ) -> list[pa.Table]:
-    """The records of a file, with the columns that are to be carried through.
+    """The records of a file with all their columns, the needed ones among them.
 
     Raises:
         InputError: it is empty, or has no column of SMILES.
@@ -61,7 +61,7 @@ def read_chunks(
         io.BytesIO(body),
         format=format,
         smiles_column=smiles_column,
-        carry=carry,
+        needed=needed,
         how=FileReading(max_unpacked=most),
         size=CHUNK,
     )

@@ -1,15 +1,18 @@
 """A source of molecules, of whatever kind and length, as a stream of chunks to recognize."""
 
+import logging
 from collections.abc import Iterator, Sequence
-from itertools import islice
+from itertools import chain, islice
 from typing import NamedTuple
 
 import pyarrow as pa
 
-from vgib.data.headers import Column, id_column, named_column, structure_column
-from vgib.data.records import MOLBLOCK, Format, Record, Source, open_table
+from vgib.data.headers import SAMPLE, Column, id_column, named_column, structure_column
+from vgib.data.records import MOLBLOCK, Format, Record, Source, Table, open_table
 from vgib.limits import PLAIN, FileReading
-from vgib.stream.schema import ID, LINE, PROBLEM, SMILES, check_carried
+from vgib.stream.schema import ID, LINE, PROBLEM, SMILES, check_carried, is_result
+
+log = logging.getLogger(__name__)
 
 SIZE = 1024
 """Molecules in a chunk: a second or so of work, which is what a kill or a crash can cost."""
@@ -27,7 +30,8 @@ def iter_chunks(
     *,
     smiles_column: Column | None = None,
     names: Column | None = None,
-    carry: Sequence[Column] = (),
+    carry: Sequence[Column] | None = None,
+    needed: Sequence[Column] = (),
     format: Format | None = None,
     how: FileReading = PLAIN,
     size: int = SIZE,
@@ -35,11 +39,13 @@ def iter_chunks(
     """The records of a source as tables, as :class:`~vgib.stream.work.Recognize` takes them.
 
     Args:
-        source: ``.smi``, ``.csv``, ``.tsv``, ``.sdf`` or ``.parquet``, gzipped or not; an open
-            binary file; or lines.
+        source: ``.smi``, ``.csv``, ``.tsv``, ``.xlsx``, ``.sdf``, ``.mol`` or ``.parquet``, gzipped
+            or not; an open binary file; or lines.
         smiles_column: By default found by its name, else by its content.
         names: The column of names; by default found by its name.
-        carry: Other columns that the results shall have as well, as text.
+        carry: Other columns that the results shall have as well, as text; by default all but those
+            that are called like a result, of SD files the tags of the first records.
+        needed: Columns that must be among them.
         format: Of what has no telling name; ``.smi`` by default.
         how: The encoding, and the limits of what is read.
         size: The number of records in a chunk.
@@ -47,10 +53,27 @@ def iter_chunks(
     with open_table(source, format=format, how=how) as table:
         structure, records = structure_column(table, smiles_column)
         name = id_column(table, names)
-        others = [named_column(table, column) for column in carry]
+        if carry is None:
+            sample = list(islice(records, SAMPLE if table.format == "sdf" else 0))
+            records = chain(sample, records)
+            carry = _others(table, sample, {structure, name})
+        others = list(dict.fromkeys(named_column(table, column) for column in (*carry, *needed)))
         check_carried(others)
         while batch := list(islice(records, size)):
             yield Chunk(_table(batch, structure, name, others), table.share())
+
+
+def _others(table: Table, sample: list[Record], used: set[str | None]) -> list[str]:
+    """The columns that hold neither structures nor names nor something called like a result."""
+    tags = dict.fromkeys(tag for record in sample for tag in record.fields)
+    there = [column for column in table.columns or tags if column not in {*used, MOLBLOCK}]
+    if taken := [column for column in there if is_result(column)]:
+        log.warning(
+            "%s: not carried along, since results are called so too: %s",
+            table.name,
+            ", ".join(taken),
+        )
+    return [column for column in there if not is_result(column)]
 
 
 def _table(batch: list[Record], structure: str, name: str | None, others: list[str]) -> pa.Table:

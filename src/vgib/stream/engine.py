@@ -1,6 +1,6 @@
 """Any number of molecules through one unit of work: in order, in constant memory, resumable."""
 
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
@@ -21,6 +21,9 @@ from vgib.stream.work import Recognize
 
 REMEMBERED = 10
 """Refusals and remarks that are kept for the person at the terminal."""
+
+MOST_NOTES = 1000
+"""Different remarks that are counted."""
 
 Sink = Callable[[Recognized], None]
 """Takes what came of the chunks, one after the other."""
@@ -55,6 +58,7 @@ class Tally:
         records: Records that were read.
         first_refused: The first few refusals: line, text and reason.
         first_notes: The first few remarks: line, SMILES and remark.
+        notes: How often each remark was made, of a thousand different ones.
         rejected_file: The file of all refusals, where there is one.
     """
 
@@ -65,6 +69,7 @@ class Tally:
     records: int = 0
     first_refused: list[dict[str, Any]] = field(default_factory=list)
     first_notes: list[dict[str, Any]] = field(default_factory=list)
+    notes: Counter[str] = field(default_factory=Counter)
     rejected_file: Path | None = None
 
     def add(self, found: Recognized) -> None:
@@ -73,9 +78,11 @@ class Tally:
         self.refused += len(found.rejected)
         room = REMEMBERED - len(self.first_refused)
         self.first_refused += found.rejected.slice(0, room).to_pylist()
-        if room := REMEMBERED - len(self.first_notes):
-            notes = found.results.select(["line", "smiles", "note"])
-            self.first_notes += notes.filter(notes["note"].is_valid()).slice(0, room).to_pylist()
+        noted = found.results.select(["line", "smiles", "note"])
+        noted = noted.filter(noted["note"].is_valid())
+        self.first_notes += noted.slice(0, REMEMBERED - len(self.first_notes)).to_pylist()
+        if len(self.notes) < MOST_NOTES:
+            self.notes.update(noted["note"].to_pylist())
 
 
 def recognize_all(

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from vgib.chem.batch import Readings
+from vgib.chem.standardize import Standard
 from vgib.config import DEFAULT_EXPLAINER
 from vgib.data.loading import load_graphs
 from vgib.errors import InputError
@@ -59,6 +60,8 @@ def _fitted(model: SubgraphRecognizer, method: str, fit_on: str | None, seed: in
     explainer = explainers.make(method, seed=seed)
     if explainer.needs_fit:
         assert fit_on is not None
-        graphs = load_graphs(fit_on, features=str(model.card_.features), labeled=False)
+        standard = Standard.named(model.card_.standard)
+        features = str(model.card_.features)
+        graphs = load_graphs(fit_on, features=features, labeled=False, standard=standard)
         explainer.fit(model.net_, model.pack(graphs))
     return explainer

@@ -19,6 +19,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from vgib.data.cells import number
 from vgib.data.files import replacing
 from vgib.errors import InputError
 
@@ -225,6 +226,9 @@ def _numbers(results: pa.Table, column: str) -> list[float | None]:
         raise InputError(f"there is no column {column!r} for the ledger; there are {known}")
     cells = results[column]
     if pa.types.is_list(cells.type):
+        if column == "prediction":  # of several values the first, which effects are of too
+            first: list[float | None] = pc.list_element(cells, 0).to_pylist()
+            return first
         raise InputError(
             f"{column!r} holds several values for each molecule; "
             "name a column of single numbers for the ledger"
@@ -237,8 +241,8 @@ def _numbers(results: pa.Table, column: str) -> list[float | None]:
 
 def _number(text: str | None) -> float | None:
     try:
-        return float(text or "")
-    except ValueError:
+        return number(text or "")
+    except InputError:
         return None
 
 

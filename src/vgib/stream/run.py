@@ -4,6 +4,7 @@ import glob
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, fields
+from itertools import chain
 from pathlib import Path
 from typing import Literal
 
@@ -24,7 +25,7 @@ from vgib.stream.ledger import Ledger, write_ledger
 from vgib.stream.manifest import InputFile, Manifest, read_manifest
 from vgib.stream.parts import PartStore
 from vgib.stream.schema import Recognized
-from vgib.stream.work import Recognize
+from vgib.stream.work import Recognize, carried_fields
 from vgib.stream.writers import (
     Write,
     check_outputs,
@@ -41,7 +42,7 @@ class SourceReading:
 
     smiles_column: Column | None = None
     names: Column | None = None
-    carry: tuple[str, ...] = ()
+    carry: tuple[str, ...] | None = None
     format: Format | None = None
     size: int = SIZE
     how: FileReading = PLAIN
@@ -95,25 +96,26 @@ def recognize_source(
     reading = reading or SourceReading()
     check_outputs(writing.outs)
     _refuse_own(source, writing)
-    carry = reading.carry
-    if writing.measured != "prediction" and writing.measured not in carry:
-        carry = (*carry, writing.measured)
-    schema = work.schema(pa.field(name, pa.string()) for name in carry)
     chunks = iter_chunks(
         source,
         smiles_column=reading.smiles_column,
         names=reading.names,
-        carry=carry,
+        carry=reading.carry,
+        needed=() if writing.measured == "prediction" else (writing.measured,),
         format=reading.format,
         how=reading.how,
         size=reading.size,
     )
+    first = next(chunks, None)
+    schema = work.schema([] if first is None else carried_fields(first.records))
+    chunks = chain([] if first is None else [first], chunks)
     ledger = Ledger(writing.measured, classes=work.card.classes)
     tally = Tally()
     with _parts(writing.outs, _manifest(source, work, reading), resume) as parts:
         refused = free_rejected_file(writing.outs[0]) if writing.outs else None
         with ExitStack() as stack:
-            sinks = list(_sinks(stack, writing, schema, ledger, refused))
+            unit = work.card.words.effect_unit(work.card.classes)
+            sinks = list(_sinks(stack, writing, schema, ledger, refused, unit))
             pages = [out for out in writing.outs if out.suffix.lower() == ".html"]
             gallery = Gallery()
             if pages:
@@ -233,7 +235,12 @@ def free_rejected_file(out: Path) -> Path:
 
 
 def _sinks(
-    stack: ExitStack, writing: Writing, schema: pa.Schema, ledger: Ledger, refused: Path | None
+    stack: ExitStack,
+    writing: Writing,
+    schema: pa.Schema,
+    ledger: Ledger,
+    refused: Path | None,
+    unit: str,
 ) -> Iterator[Sink]:
     writes = [writing.stream] if writing.stream else []
     writes += [
@@ -242,7 +249,7 @@ def _sinks(
         if out.suffix.lower() != ".html"
     ]
     if writing.pictures is not None:
-        writes.append(picture_writer(writing.pictures, writing.picture_format))
+        writes.append(picture_writer(writing.pictures, writing.picture_format, unit))
     if writing.ledger is not None or any(out.suffix.lower() == ".html" for out in writing.outs):
         writes.append(ledger.add)
     for write in writes:

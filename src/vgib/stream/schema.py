@@ -111,10 +111,15 @@ def results_schema(task: str, outputs: int, carried: Iterable[pa.Field] = ()) ->
     return pa.schema(fields + others)
 
 
+def is_result(name: str) -> bool:
+    """Whether a column would be taken for a result."""
+    return name in ABOUT or name == PROBLEM
+
+
 def check_carried(names: Iterable[str]) -> None:
     """Refuses to carry a column through that would be taken for a result."""
     for name in names:
-        if name in ABOUT or name == PROBLEM:
+        if is_result(name):
             raise InputError(
                 f"the column {name!r} has the name of a result; rename it, or leave it out"
             )

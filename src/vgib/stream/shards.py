@@ -23,7 +23,8 @@ class Cutting:
     Attributes:
         smiles_column: The column of structures.
         names: The column of names.
-        carry: Other columns that the results shall have.
+        carry: Other columns that the results shall have. None by default: the files of a folder may
+            differ in theirs.
         format: Of files whose names do not tell.
         chunk: Records that are recognized at once: the same as on one machine, so that the results
             are the same to the last bit.

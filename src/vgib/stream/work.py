@@ -19,6 +19,8 @@ import pyarrow.compute as pc
 
 from vgib.chem.batch import Reading, Readings, read
 from vgib.chem.mol import Mixtures
+from vgib.chem.standardize import Standard
+from vgib.data.drugs import structure_of
 from vgib.data.molecules import packed
 from vgib.data.records import MOLBLOCK
 from vgib.errors import InputError, VgibError
@@ -133,14 +135,19 @@ class Recognize:
 
     def refuse(self, chunk: pa.Table, reason: str) -> Recognized:
         """Refuses every record of a chunk for the same reason."""
-        nothing = self.schema(_carried(chunk)).empty_table()
+        nothing = self.schema(carried_fields(chunk)).empty_table()
         return Recognized(nothing, _refusals(chunk, [reason] * len(chunk)))
 
     def _reading(self, chunk: pa.Table) -> Reading:
         assert self.card.features is not None
         is_molblock = MOLBLOCK in chunk.column_names
         return Reading(
-            self.card.features, self.mixtures, self.max_atoms, is_molblock, keep_mols=True
+            self.card.features,
+            self.mixtures,
+            self.max_atoms,
+            is_molblock,
+            keep_mols=True,
+            standard=Standard.named(self.card.standard),
         )
 
     def schema(self, carried: Iterable[pa.Field] = ()) -> pa.Schema:
@@ -148,7 +155,7 @@ class Recognize:
         return results_schema(self.card.task, self.card.outputs, carried)
 
     def _results(self, kept: pa.Table, readings: Readings) -> pa.Table:
-        carried = _carried(kept)
+        carried = carried_fields(kept)
         schema = self.schema(carried)
         if not len(kept):
             return schema.empty_table()
@@ -238,15 +245,16 @@ def _sound(chunk: pa.Table) -> pa.Table:
     return chunk.filter(pc.is_null(chunk[PROBLEM]))
 
 
-def _carried(chunk: pa.Table) -> list[pa.Field]:
+def carried_fields(chunk: pa.Table) -> list[pa.Field]:
     """The columns that go through to the results as they are."""
     names = {LINE, ID, SMILES, MOLBLOCK, PROBLEM}
     return [field for field in chunk.schema if field.name not in names]
 
 
 def _structures(chunk: pa.Table) -> list[str]:
-    column = MOLBLOCK if MOLBLOCK in chunk.column_names else SMILES
-    return [text or "" for text in chunk[column].to_pylist()]
+    if MOLBLOCK in chunk.column_names:
+        return [text or "" for text in chunk[MOLBLOCK].to_pylist()]
+    return [structure_of(text or "") for text in chunk[SMILES].to_pylist()]
 
 
 def _optional(chunk: pa.Table, name: str) -> Any:

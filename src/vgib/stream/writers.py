@@ -3,6 +3,7 @@
 import csv
 import io
 import json
+import re
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -27,6 +28,12 @@ Write = Callable[[pa.Table], None]
 
 TOLD = ("score", "keep_ratio", "value", "effect")
 """The numbers that are told of a part."""
+
+DRAWN = ["line", "id", "smiles", "scores", "effects", "subgraphs"]
+"""What a picture is made of."""
+
+LONGEST_NAME = 60
+"""Letters of a molecule's name in the name of its picture."""
 
 SUFFIXES = (".csv", ".jsonl", ".parquet", ".sdf", ".html")
 
@@ -249,8 +256,10 @@ def rejected_output(path: Path, *, plain: bool = False) -> Iterator[Callable[[Re
         path.unlink()
 
 
-def picture_writer(folder: Path, format: str) -> Write:
-    """Writes a picture of each molecule with its first subgraph, named by its line.
+def picture_writer(folder: Path, format: str, unit: str = "") -> Write:
+    """Writes a picture of each molecule with its first subgraph, named by its line and its name.
+
+    Colors tell the signed effects, in ``unit``, where they were computed, else the scores.
 
     Raises:
         UnknownNameError: a format that is neither SVG nor PNG.
@@ -260,10 +269,13 @@ def picture_writer(folder: Path, format: str) -> Write:
     ensure_writable(folder)
 
     def write(results: pa.Table) -> None:
-        for row in results.select(["line", "smiles", "scores", "subgraphs"]).to_pylist():
+        for row in results.select(DRAWN).to_pylist():
             chosen = row["subgraphs"][0]["atoms"] if row["subgraphs"] else None
-            drawn = draw(row["smiles"], row["scores"], chosen, format=format)  # type: ignore[call-overload]
-            with replacing(folder / f"{row['line']:06d}.{format}") as temporary:
+            told = {"effects": row["effects"], "unit": unit, "format": format}
+            drawn = draw(row["smiles"], row["scores"], chosen, **told)
+            name = re.sub(r"[^\w.-]+", "_", row["id"] or "")[:LONGEST_NAME].strip("._")
+            stem = f"{row['line']:06d}{name and '_'}{name}"
+            with replacing(folder / f"{stem}.{format}") as temporary:
                 temporary.write_bytes(drawn if isinstance(drawn, bytes) else drawn.encode())
 
     return write

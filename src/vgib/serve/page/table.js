@@ -5,7 +5,11 @@ import { $, announce, h, like, number, percent, plural, show, table } from "/pag
 import { saveCsv, saveJson } from "/page/files.js";
 
 const PAGE = 24;
-const FORMATS = { csv: "csv", tsv: "tsv", tab: "tsv", smi: "smi", smiles: "smi", txt: "smi", sdf: "sdf", sd: "sdf" };
+const FORMATS = { csv: "csv", tsv: "tsv", tab: "tsv", smi: "smi", smiles: "smi", txt: "smi", sdf: "sdf", sd: "sdf", mol: "sdf", xlsx: "xlsx", parquet: "parquet", pq: "parquet" };
+
+// What a row tells besides the columns of the file.
+const RESULTS = new Set(["line", "id", "smiles", "note", "prediction", "probability", "statement", "spread", "stability", "scores", "effects",
+  "subgraphs", "why_none", "interval", "percentile", "alerts", "warnings", "nearest"]);
 
 const state = { property: "prediction", rows: [], rejected: [], ledger: [], shown: [], page: 0, asking: null, pictures: new Map() };
 
@@ -63,6 +67,7 @@ async function recognizeAll(limits, model) {
   const query = { model: model.name, format: FORMATS[file.name.split(".").pop().toLowerCase()] ?? "csv" };
   if ($("share").value) query.keep_ratio = $("share").value;
   if ($("property").value.trim()) query.property = $("property").value.trim();
+  if ($("structures").value.trim()) query.smiles_column = $("structures").value.trim();
   try {
     await api.upload(file, query, receive, asking.signal);
   } catch (error) {
@@ -267,7 +272,8 @@ function setUpSaving() {
     ["scores", (row) => row.scores],
     ["note", (row) => row.note],
   ];
-  $("save-rows").addEventListener("click", () => saveCsv("molecules.csv", columns, state.shown));
+  const carried = () => Object.keys(state.rows[0] ?? {}).filter((name) => !RESULTS.has(name)).map((name) => [name, (row) => row[name]]);
+  $("save-rows").addEventListener("click", () => saveCsv("molecules.csv", [...columns, ...carried()], state.shown));
   $("save-ledger").addEventListener("click", () =>
     saveCsv("fragments.csv", Object.keys(state.ledger[0] ?? { fragment: "" }).map((name) => [name, (row) => row[name]]), state.ledger));
   $("save-table").addEventListener("click", () =>

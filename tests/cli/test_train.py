@@ -90,7 +90,8 @@ def test_words_are_classes_that_keep_their_names(run: Run, tmp_path: Path) -> No
     assert salt["smiles"] == "CCCC(=O)O" and salt["note"] == "Left out [Na+]; removed charges."
     assert aspirin["id"] == "Aspirin" and aspirin["statement"].split()[0] in ("inactive", "Active")
     judged = run("evaluate", path, "--model", out, "--target", "side")
-    assert judged.code == 0 and "accuracy" in judged.out
+    assert judged.code == 0 and judged.out.count("accuracy") == 4  # of all, and of the new ones
+    assert f"of these {len(DRUGS)} molecules were learned from" in judged.err
     other = tmp_path / "b.csv"
     DRUGS.assign(side=["red", "green"] * (len(DRUGS) // 2)).to_csv(other, index=False)
     wrong = run("evaluate", other, "--model", out, "--target", "side")

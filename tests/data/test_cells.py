@@ -44,6 +44,7 @@ def test_only_decimal_commas_become_points(cell: str) -> None:
 def test_a_column_of_words_is_told_from_one_of_numbers() -> None:
     assert holds_words(["active", "", "inactive"])
     assert not holds_words(["0.5", "NA", "n.d.", "1,234", ">100"])
+    assert not holds_words(["aspirin", "codeine", "morphine"])
     assert not holds_words([]) and not holds_words(["", "NA"])
 
 

@@ -5,7 +5,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from vgib.data.molecules import from_smiles, load_drugs
+from vgib.data.loading import split_graphs
+from vgib.data.molecules import from_smiles, load_drugs, read_molecules
 from vgib.model.known import Known, beside, conformal_half_width
 from vgib.model.recognizer import SubgraphRecognizer
 
@@ -23,6 +24,12 @@ def test_a_training_molecule_is_its_own_nearest_neighbor(tmp_path: Path) -> None
     first, second, _ = again.nearest(DRUGS[7])
     assert (first.similarity, first.measured, first.smiles) == (1.0, 7.0, DRUGS[7])
     assert second.similarity < 1
+
+
+def test_what_was_learned_from_is_noticed() -> None:
+    others = load_drugs()["smiles"].tolist()[40:60]
+    seen = known(structures=False).seen([*DRUGS[:5], *others])
+    assert seen.tolist() == [True] * 5 + [False] * 20
 
 
 def test_structures_stay_away_where_they_may_not_be_told(tmp_path: Path) -> None:
@@ -56,3 +63,21 @@ def test_the_shipped_clearance_models_know_their_molecules() -> None:
     assert model.known_ is not None and len(model.known_.bits) == 1647
     assert model.card_.interval is not None and 0.5 < model.card_.interval < 1.5
     assert len(model.among_drugs) == 217 and (np.diff(model.among_drugs) >= 0).all()
+
+
+@pytest.mark.data
+def test_nine_of_ten_new_scaffolds_lie_in_the_interval(mirror: Path) -> None:
+    """What a chemist does: the interval of one series is used on the next."""
+    graphs = read_molecules(
+        mirror / "adme" / "biogen_adme_public_set_3521.csv.gz",
+        target="LOG HLM_CLint (mL/min/kg)",
+        limit=1500,
+    ).graphs
+    held, rows = 0.0, 0
+    for seed in range(3):
+        parts = split_graphs(graphs, "scaffold", seed=seed)
+        model = SubgraphRecognizer("gin", "none", epochs=8, hidden=32, depth=2, seed=seed)
+        model.fit(graphs[parts.train], val=graphs[parts.val])
+        found = model.evaluate(graphs[parts.test])["interval_coverage"]
+        held, rows = held + found["value"] * found["n"], rows + found["n"]
+    assert 0.84 <= held / rows <= 0.96, held / rows

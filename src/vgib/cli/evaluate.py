@@ -1,7 +1,7 @@
 """How good a model or a method is: ``vgib evaluate``."""
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.console import Console
@@ -26,6 +26,10 @@ from vgib.cli.options import (
     Targets,
 )
 from vgib.limits import MAX_ATOMS, PLAIN, FileReading
+
+if TYPE_CHECKING:
+    from vgib.data.packed import PackedGraphs
+    from vgib.model.recognizer import SubgraphRecognizer
 
 
 def evaluate(
@@ -94,6 +98,7 @@ def evaluate(
         packed = graphs
     if model is not None:
         found: dict[str, Any] = {"metrics": judged.evaluate(packed)}
+        found |= _apart_from_training(judged, packed)
     else:
         parts = cross_validate(
             judged, packed, folds, on_fold=lambda f: say(f"fold {f['fold'] + 1} of {folds} done")
@@ -103,3 +108,21 @@ def evaluate(
         console.show_json(found)
     else:
         Console().print(console.estimates_table(found["metrics"]))
+        if unseen := found.get("unseen"):
+            say("the same on the molecules that were not learned from:")
+            Console().print(console.estimates_table(unseen))
+
+
+def _apart_from_training(model: "SubgraphRecognizer", graphs: "PackedGraphs") -> dict[str, Any]:
+    """How many molecules the model was trained on, which is said, and its quality on the others."""
+    if model.known_ is None or graphs.ids is None:
+        return {}
+    seen = model.known_.seen(graphs.ids)
+    if not seen.any():
+        return {"seen": 0}
+    say(
+        f"{int(seen.sum()):,} of these {len(seen):,} molecules were learned from: on them a model "
+        "looks better than it is on new ones"
+    )
+    rest = graphs[~seen]
+    return {"seen": int(seen.sum()), "unseen": model.evaluate(rest) if len(rest) > 1 else None}

@@ -83,11 +83,14 @@ def train(
     as_json: Json = False,
 ) -> None:
     """Train a model, judge it on held-out graphs, and save it with its card."""
+    import numpy as np
+
     from vgib.chem.standardize import Standard
     from vgib.config import assignments
     from vgib.data.files import ensure_writable
     from vgib.data.loading import load_graphs, split_graphs
     from vgib.data.molecules import Molecules
+    from vgib.model.forest import beside_forest
     from vgib.model.known import Known
     from vgib.model.recognizer import SubgraphRecognizer
 
@@ -133,6 +136,13 @@ def train(
     model.name_outputs(names, target)
     found = model.evaluate(loaded[parts.test])
     learned = f"{' and '.join(target)}, learned from" if target else f"{model.bottleneck} on"
+    classes_there = len(model.card_.classes or ())
+    model.card_.headline = {0: "r_squared", 2: "roc_auc"}.get(classes_there, "accuracy")
+    if is_molecules:
+        rest = np.concatenate([parts.train, parts.val])
+        beside = beside_forest(model, loaded[rest], loaded[parts.test], seed=seed)
+        found |= beside.metrics
+        model.card_.caution = beside.caution
     model.save(out, summary=f"{learned} {source}", metrics=found)
     if is_molecules:
         Known.of(loaded[parts.train], structures=True).save(out)
@@ -140,6 +150,8 @@ def train(
         console.show_json({"model": str(out), "metrics": found})
         return
     Console().print(console.estimates_table(found))
+    if model.card_.caution:
+        say(model.card_.caution)
     say(f"{counted(len(parts.test), 'held-out graph')}; the model is in {out}")
 
 

@@ -81,9 +81,11 @@ def is_number(cell: str) -> bool:
 
 
 def holds_words(cells: Iterable[str]) -> bool:
-    """Whether the filled cells of a column are names of classes, not numbers."""
+    """Whether the filled cells of a column are names of classes: words that come again."""
     filled = [cell for cell in cells if cell.lower() not in MISSING]
-    return bool(filled) and 2 * sum(map(is_number, filled)) < len(filled)
+    different = len({cell.lower() for cell in filled})
+    recur = different <= max(2, len(filled) // 2)
+    return bool(filled) and recur and 2 * sum(map(is_number, filled)) < len(filled)
 
 
 def in_order(names: Sequence[str]) -> list[str]:

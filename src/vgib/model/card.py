@@ -80,6 +80,9 @@ class Card(BaseModel):
     data: dict[str, Any] = Field(default_factory=dict, description="Hash, size and split.")
     metrics: dict[str, Any] = Field(default_factory=dict, description="Quality, with controls.")
     headline: str = Field(default="", description="The name of the metric to look at first.")
+    caution: str = Field(
+        default="", description="What to know before the model is trusted, where there is a reason."
+    )
     keep_ratio: float | None = Field(
         default=None, description="The share to keep when none is asked for; null: score >= 0.5."
     )

@@ -109,6 +109,11 @@ class Known:
         smiles = None if text is None else tuple(bytes(text.numpy()).decode().split("\n"))
         return cls(found["bits"].numpy(), found["measured"].numpy(), smiles)
 
+    def seen(self, mols: Sequence[Mol | str]) -> npt.NDArray[np.bool_]:
+        """Which molecules were learned from, as far as fingerprints tell; ``bool [molecules]``."""
+        rows = {row.tobytes() for row in self.bits}
+        return np.array([row.tobytes() in rows for row in packed_bits(mols)], dtype=np.bool_)
+
     def nearest(self, mol: Mol | str) -> tuple[Neighbor, ...]:
         """The most similar ones, the nearest first."""
         shares = tanimoto(packed_bits([mol])[0], self.bits)

@@ -22,7 +22,7 @@ from vgib.data.molecules import atom_features, load_drugs
 from vgib.data.packed import PackedGraphs
 from vgib.data.splits import random_split
 from vgib.errors import InputError, NotFittedError, unknown_name
-from vgib.metrics import r_squared
+from vgib.metrics import mean, r_squared
 from vgib.model.answer import Answer
 from vgib.model.card import Card, load_model, part_name, save_model, versions
 from vgib.model.evaluate import quality, tolerances
@@ -594,18 +594,23 @@ class SubgraphRecognizer:
         packed = with_labels(self._checked(graphs), y)
         targets = as_targets(packed, self.card_.task, self.card_.classes, self.card_.outputs)
         found = quality(targets, self.answer, self.answer_part, seed=seed)
-        return found | self._of_each_value(targets)
+        return found | self._of_values(targets)
 
-    def _of_each_value(self, graphs: PackedGraphs) -> dict[str, Any]:
-        """The quality of each of several named values, on the graphs that have it."""
-        names, found = self.card_.targets or (), {}
-        if names:
-            assert graphs.y is not None
-            said, wanted = self.predict(graphs), graphs.y.numpy()
-            for place, name in enumerate(names):
-                there = ~np.isnan(wanted[:, place])
-                each = r_squared(said[there, place], wanted[there, place])
-                found[f"r_squared_of_{name}"] = each.to_json()
+    def _of_values(self, graphs: PackedGraphs) -> dict[str, Any]:
+        """How often the interval holds, or the quality of each of several named values."""
+        names, half = self.card_.targets or (), self.card_.interval
+        if not names and half is None:
+            return {}
+        assert graphs.y is not None
+        said, wanted = self.predict(graphs), graphs.y.numpy()
+        if half is not None:
+            held = mean(np.abs(said.ravel() - wanted.ravel()) <= half)
+            return {"interval_coverage": held.to_json()}
+        found = {}
+        for place, name in enumerate(names):
+            there = ~np.isnan(wanted[:, place])
+            each = r_squared(said[there, place], wanted[there, place])
+            found[f"r_squared_of_{name}"] = each.to_json()
         return found
 
     def save(

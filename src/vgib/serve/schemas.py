@@ -282,6 +282,7 @@ class ModelAnswer(BaseModel):
     classes: list[int] | None
     members: int
     headline: str
+    caution: str = ""
     data: dict[str, Any]
     metrics: dict[str, Any]
 

@@ -286,6 +286,7 @@ def _page(
             f"{card.headline.replace('_', ' ')} {quality['value']:.2f} (95 % interval "
             f"{quality['low']:.2f} to {quality['high']:.2f})."
         )
+    about += [card.caution] if card.caution else []
     return recognized_page(
         f"{what}: recognized molecules",
         f"{tally.recognized:,} molecules; of each the part that carries the prediction{unit}.",

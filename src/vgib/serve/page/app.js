@@ -419,7 +419,7 @@ function describeModel() {
   const quality = metric && Number.isFinite(metric.value) ? ` On held-out molecules, ${one.headline.replaceAll("_", " ")}: ${number(metric.value)}.` : "";
   const seeds = one.members > 1 ? ` ${one.members} seeds.` : "";
   const summary = (one.summary || "A model of one's own").replace(/[.\s]*$/, ".");
-  $("about-model").textContent = `${summary}${quality}${seeds}`;
+  $("about-model").textContent = `${summary}${quality}${one.caution ? ` ${one.caution}` : ""}${seeds}`;
   const sources = one.data.sources?.join(", ");
   $("license").textContent = `${sources ? `Trained on ${sources}. ` : ""}License: ${one.license.replace(/\.$/, "")}.`;
 }

@@ -13,6 +13,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from safetensors import SafetensorError, safe_open
 from safetensors.torch import load_file
 from torch import nn
+from torch.overrides import TorchFunctionMode
 
 from vgib.chem.standardize import StandardName
 from vgib.chem.vocabulary import vocabulary
@@ -252,7 +253,7 @@ def load_model(
 
     try:
         if encoder is None and bottleneck is None:  # at first without memory: the page may lie
-            with torch.device("meta"):
+            with torch.device("meta"), _Unfilled():
                 planned = {name: tuple(part.shape) for name, part in made().state_dict().items()}
             _compare_shapes(planned, shapes)
         net = made()
@@ -297,6 +298,19 @@ def _shapes(folder: Path, card: Card) -> dict[str, tuple[int, ...]]:
             f"{len(shapes)} at most; save the model again"
         )
     return shapes
+
+
+class _Unfilled(TorchFunctionMode):
+    """Weights get no first values: to draw normal ones without memory, torch loads its compiler,
+    which takes longer than all the rest of an answer.
+    """
+
+    def __torch_function__(
+        self, func: Any, types: Any, args: Any = (), kwargs: dict[str, Any] | None = None
+    ) -> Any:
+        if func is nn.init.normal_:
+            return args[0] if args else (kwargs or {})["tensor"]
+        return func(*args, **(kwargs or {}))
 
 
 def _compare_shapes(planned: dict[str, tuple[int, ...]], there: dict[str, tuple[int, ...]]) -> None:

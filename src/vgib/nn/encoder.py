@@ -1,7 +1,7 @@
 """The GNN that gives each node its representation: H = GNN(A, X) (Sec. 4.1)."""
 
 from inspect import signature
-from itertools import pairwise
+from itertools import accumulate, pairwise
 
 import torch
 from torch import Tensor, nn
@@ -153,11 +153,12 @@ class Embedding(nn.Module):
     def __init__(self, cardinalities: tuple[int, ...], channels: int) -> None:
         super().__init__()
         self.table = nn.Embedding(sum(cardinalities), channels)
-        starts = torch.tensor([0, *cardinalities[:-1]]).cumsum(0)
+        starts = torch.tensor([*accumulate([0, *cardinalities[:-1]])])
         self.starts: Tensor
         self.last: Tensor
         self.register_buffer("starts", starts, persistent=False)
-        self.register_buffer("last", torch.tensor(cardinalities) - 1, persistent=False)
+        last = torch.tensor([size - 1 for size in cardinalities])
+        self.register_buffer("last", last, persistent=False)
         self.out_channels = channels
 
     def forward(self, codes: Tensor) -> Tensor:

@@ -14,6 +14,7 @@ from vgib.data.synthetic import generate_ba2motifs
 from vgib.model import evaluate as evaluation
 from vgib.model.answer import Answer
 from vgib.model.evaluate import of_classes, of_explanations, of_values, quality
+from vgib.nn.net import Goal
 from vgib.select import masks as select
 
 GRAPHS: PackedGraphs = generate_ba2motifs(60)
@@ -54,7 +55,8 @@ def of_part(ask: Callable[[PackedGraphs], Answer]) -> Callable[[Answer, Tensor],
 
 
 def judged(ask: Callable[[PackedGraphs], Answer], graphs: PackedGraphs = GRAPHS) -> dict[str, Any]:
-    return quality(graphs, ask, of_part(ask), seed=0)
+    task: Goal = "regression" if ask(graphs).classes is None else "classification"
+    return quality(graphs, ask, of_part(ask), task=task, seed=0)
 
 
 def value(found: dict[str, Any], name: str) -> float:

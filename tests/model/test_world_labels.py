@@ -1,6 +1,7 @@
 """Labels as the world has them, and scikit-learn's tools over graphs."""
 
 import logging
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -14,7 +15,7 @@ from vgib.data.packed import PackedGraphs
 from vgib.errors import InputError, UnknownNameError
 from vgib.model.labels import class_weights, task_of, with_labels
 from vgib.model.recognizer import SubgraphRecognizer
-from vgib.nn.net import build
+from vgib.nn.net import Goal, build
 
 SMILES = ["CC", "CCO", "CCC", "CCCO", "CCCC", "OCC", "CCCCC", "CO", "CC(C)C", "CC(O)C"] * 2
 HAS_O = [int("O" in smiles) for smiles in SMILES]
@@ -65,6 +66,82 @@ def test_several_values_with_gaps_are_learned_and_judged() -> None:
     y[4] = np.nan
     with pytest.raises(InputError, match="1 of 20 labels are NaN or infinite, the first of gra"):
         model.fit(SMILES, y)
+
+
+def several_labels() -> np.ndarray:
+    """Whether there is an oxygen, and whether there are more than three atoms; with gaps."""
+    y = np.array([[HAS_O[i], len(smiles) > 3] for i, smiles in enumerate(SMILES)], dtype=float)
+    y[3::7, 0] = np.nan
+    y[4::7, 1] = np.nan
+    return y
+
+
+def test_several_labels_with_gaps_are_learned_saved_and_judged(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    y = several_labels()
+    known = ~np.isnan(y)
+    with caplog.at_level(logging.WARNING):
+        model = SubgraphRecognizer("gin", "vgib", epochs=60, lr=0.02, hidden=16).fit(
+            SMILES, y, val=(SMILES, y)
+        )
+    assert "task='multilabel' is taken" in caplog.text
+    said, chances = model.predict(SMILES), model.predict_proba(SMILES)
+    assert said.shape == chances.shape == (20, 2)
+    assert ((chances >= 0) & (chances <= 1)).all() and (said == (chances >= 0.5)).all()
+    assert model.score(SMILES, y) == (said == y)[known].mean() > 0.9
+    assert model.card_.task == "multilabel" and model.classes_.tolist() == [0, 1]
+    found = model.recognize(SMILES[:2], rule="nodes", by="scores")
+    assert found[1].prediction == pytest.approx(chances[1].tolist())
+    part = model.subgraphs(SMILES[:2])[1]  # the smallest that suffices for both labels, if any
+    assert all(set(each.nodes) <= {0, 1, 2} for each in part)
+    judged = model.evaluate(SMILES, y)
+    assert judged["accuracy"]["value"] > 0.9 > judged["control_commoner_label_accuracy"]["value"]
+    assert judged["roc_auc"]["value"] > 0.9
+    again = SubgraphRecognizer.load(model.save(tmp_path / "model"))
+    np.testing.assert_array_equal(again.predict_proba(SMILES), chances)
+    np.testing.assert_array_equal(again.scores(SMILES), model.scores(SMILES))
+    assert again.score(SMILES, y) == model.score(SMILES, y)
+
+
+def test_a_label_that_is_not_known_has_no_error() -> None:
+    net = build(
+        encoder="gcn",
+        bottleneck="none",
+        cardinalities=None,
+        in_channels=1,
+        task="multilabel",
+        outputs=2,
+        architecture=Architecture.of(),
+    )
+    output = torch.tensor([[0.0, 5.0], [2.0, -1.0]], requires_grad=True)
+    losses = net.losses(output, torch.tensor([[1.0, torch.nan], [1.0, 0.0]]))
+    by_hand = [np.log(2), (np.log1p(np.exp(-2)) + np.log1p(np.exp(-1))) / 2]
+    assert losses.tolist() == pytest.approx(by_hand)
+    losses.sum().backward()
+    assert output.grad is not None and output.grad[0, 1] == 0
+    torch.testing.assert_close(net.rescale(output), output.sigmoid())
+
+
+def test_labels_are_told_from_values_and_classes() -> None:
+    packed = PackedGraphs.from_data([Data(x=torch.ones(1, 1))] * 3)
+
+    def told(y: object, wanted: Goal | None = None) -> str:
+        return task_of(with_labels(packed, y), wanted)[0]
+
+    assert told([[0, 1], [1, 1], [0, 0]]) == "multilabel"
+    assert told([[0.0, np.nan], [1, 1], [0, 0]]) == "multilabel"
+    assert told([[0.0, 0.5], [1, 1], [0, 0]]) == "regression"
+    assert told([[0.0, 1], [1, 1], [0, 0]], "regression") == "regression"
+    with pytest.raises(InputError, match="one label for each graph; got several"):
+        told([[0, 1], [1, 1], [0, 0]], "classification")
+    for wrong in ([0, 1, 1], [[0, 2], [1, 1], [0, 0]]):
+        with pytest.raises(InputError, match="multilabel needs a row of labels for each graph"):
+            told(wrong, "multilabel")
+    values = SubgraphRecognizer("gin", "none", standardize=False, **QUICK)
+    values.fit(SMILES, several_labels() + 0.5)  # gaps count for nothing in any unit
+    assert np.isfinite(values.predict(SMILES)).all()
+    assert is_classifier(SubgraphRecognizer(task="multilabel"))
 
 
 def test_node_labels_of_graphs_of_one_size_are_not_taken_for_values() -> None:

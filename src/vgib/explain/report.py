@@ -198,7 +198,7 @@ def _measured(
 def _targets(model: SubgraphRecognizer, data: PackedGraphs) -> Tensor | None:
     """True classes as the model counts them; values need none."""
     card = model.card_
-    if data.y is None or card.task == "regression":
+    if data.y is None or card.task != "classification":
         return None
     return as_targets(data, card.task, card.classes).y
 

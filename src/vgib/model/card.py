@@ -6,7 +6,7 @@ import platform
 from copy import deepcopy
 from importlib.metadata import version
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 import torch
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
@@ -22,7 +22,7 @@ from vgib.data.files import write_safetensors, write_text
 from vgib.errors import FileFormatError, InputError
 from vgib.model.words import Wording
 from vgib.nn.bottleneck import Bottleneck, bottlenecks
-from vgib.nn.net import SubgraphNet, build
+from vgib.nn.net import Goal, SubgraphNet, build
 from vgib.registry import option_names
 from vgib.select.policy import FORMER_RULES, By, Rule, Selection
 
@@ -55,7 +55,7 @@ class Card(BaseModel):
         default=None, description="What the classes are called, in their order."
     )
     license: str = "not stated"
-    task: Literal["regression", "classification"]
+    task: Goal
     outputs: int = Field(ge=1)
     classes: list[int] | None = None
     encoder: str

@@ -11,6 +11,7 @@ from vgib import metrics
 from vgib.data.packed import PackedGraphs
 from vgib.metrics import Array, Estimate
 from vgib.model.answer import Answer
+from vgib.nn.net import Goal
 from vgib.select import masks as select
 from vgib.select.policy import Selection
 from vgib.select.random import random_connected
@@ -23,18 +24,23 @@ KEPT = Selection(rule="nodes")
 """The nodes that score one half, connected or not."""
 
 
-def quality(graphs: PackedGraphs, ask: AskModel, ask_part: AskPart, *, seed: int) -> dict[str, Any]:
+def quality(
+    graphs: PackedGraphs, ask: AskModel, ask_part: AskPart, *, task: Goal, seed: int
+) -> dict[str, Any]:
     """Prediction, subgraph and, where it is known, explanation.
 
     Args:
-        graphs: Graphs with targets (class numbers from zero, or values).
+        graphs: Graphs with targets (class numbers from zero, values, or labels).
         ask: Gives what the model says of some graphs.
         ask_part: Gives what it says of parts of them.
+        task: What the targets are.
         seed: Of the random controls.
     """
     answer = ask(graphs)
-    judge = of_values if answer.classes is None else of_classes
-    found = judge(answer.output, graphs)
+    if task == "multilabel":
+        found = of_labels(answer.mean, graphs)
+    else:
+        found = (of_values if answer.classes is None else of_classes)(answer.output, graphs)
     found |= of_subgraphs(answer, ask_part, seed=seed)
     if graphs.node_truth is not None:
         found |= of_explanations(graphs, answer.node_scores, seed=seed)
@@ -68,6 +74,37 @@ def of_classes(logits: Tensor, graphs: PackedGraphs) -> dict[str, Estimate]:
         "accuracy": metrics.accuracy(logits.argmax(1).numpy(), y),
         "control_commonest_class_accuracy": metrics.accuracy(commonest, y),
         "roc_auc": metrics.roc_auc(logits.softmax(1).numpy(), y),
+    }
+
+
+def of_labels(probability: Array, graphs: PackedGraphs) -> dict[str, Estimate]:
+    """Of labels that are 0, 1 or unknown: the share that is right, and ROC AUC, over all labels.
+
+    The control says of each label what is commoner. An area is that of one label; of those that
+    have graphs with and without them the mean counts.
+    """
+    assert graphs.y is not None
+    y = graphs.y.numpy()
+    known = ~np.isnan(y)
+    commoner = np.broadcast_to(np.nanmean(y, 0) >= 0.5, y.shape)
+
+    def right(said: Array) -> Estimate:
+        """Of each graph the share of its known labels, so that a graph counts once."""
+        return metrics.mean(((said == y) & known).sum(1) / known.sum(1).clip(min=1))
+
+    def area(index: Array) -> float:
+        chosen = [
+            metrics.area_under_roc(probability[rows, label], y[rows, label] == 1)
+            for label in range(y.shape[1])
+            for rows in (index[known[index, label]],)
+        ]
+        areas = [each for each in chosen if not np.isnan(each)]
+        return float(np.mean(areas)) if areas else float("nan")
+
+    return {
+        "accuracy": right(probability >= 0.5),
+        "control_commoner_label_accuracy": right(commoner),
+        "roc_auc": metrics.bootstrap(area, len(y), resamples=200),
     }
 
 

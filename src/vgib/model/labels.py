@@ -14,7 +14,7 @@ from vgib.data.molecules import Molecules
 from vgib.data.packed import PackedGraphs
 from vgib.errors import InputError
 from vgib.model.words import Wording
-from vgib.nn.bottleneck import Task
+from vgib.nn.net import Goal
 
 log = logging.getLogger(__name__)
 
@@ -78,14 +78,23 @@ def as_called(molecules: Molecules, words: Wording) -> PackedGraphs:
     return replace(graphs, y=torch.tensor(numbers)[graphs.y])
 
 
-def task_of(graphs: PackedGraphs, wanted: Task | None = None) -> tuple[Task, list[int] | None]:
+def task_of(graphs: PackedGraphs, wanted: Goal | None = None) -> tuple[Goal, list[int] | None]:
     """The task (by default by the type of the labels), and for classification the classes."""
     assert graphs.y is not None
+    if graphs.y.dim() == 2 and wanted in (None, "multilabel") and _are_labels(graphs.y):
+        if wanted is None:
+            log.warning("all labels are 0 or 1, several a graph: task='multilabel' is taken")
+        return "multilabel", None
+    if wanted == "multilabel":
+        raise InputError(
+            "multilabel needs a row of labels for each graph, each 0, 1 or NaN, where it is not "
+            f"known; got {graphs.y.dtype} of shape {list(graphs.y.shape)}"
+        )
     is_value = graphs.y.is_floating_point()
     if wanted is None and is_value and graphs.y.dim() == 1 and is_zero_or_one(graphs.y):
         log.warning("all labels are 0.0 or 1.0 and taken for classes; say task='regression' if not")
         is_value = False
-    task: Task = wanted or ("regression" if is_value else "classification")
+    task: Goal = wanted or ("regression" if is_value else "classification")
     if task == "regression":
         return task, None
     if is_value and not torch.equal(graphs.y, graphs.y.round()):
@@ -96,6 +105,11 @@ def task_of(graphs: PackedGraphs, wanted: Task | None = None) -> tuple[Task, lis
     if len(classes) < 2:
         raise InputError(f"classification needs at least two classes; all are {classes[0]}")
     return task, classes
+
+
+def _are_labels(y: Tensor) -> bool:
+    """Whether each number that is known is 0 or 1."""
+    return is_zero_or_one(y[~y.isnan()])
 
 
 def is_zero_or_one(y: Tensor) -> bool:
@@ -128,14 +142,14 @@ def labels_each(graphs: PackedGraphs) -> int:
 
 
 def as_targets(
-    graphs: PackedGraphs, task: Task, classes: list[int] | None, outputs: int | None = None
+    graphs: PackedGraphs, task: Goal, classes: list[int] | None, outputs: int | None = None
 ) -> PackedGraphs:
-    """Labels as the loss wants them: class numbers from zero, or 32-bit values.
+    """Labels as the loss wants them: class numbers from zero, or 32-bit values, several in a row.
 
     With ``outputs``, what a model gives for each graph, there must be as many values.
     """
     assert graphs.y is not None
-    if task == "regression":
+    if task != "classification":
         if outputs is not None and labels_each(graphs) != outputs:
             raise InputError(
                 f"the graphs have {labels_each(graphs)} labels each; this model predicts {outputs}"

@@ -22,7 +22,7 @@ from vgib.data.molecules import atom_features, load_drugs
 from vgib.data.packed import PackedGraphs
 from vgib.data.splits import random_split
 from vgib.errors import InputError, NotFittedError, unknown_name
-from vgib.metrics import mean, r_squared
+from vgib.metrics import accuracy, mean, r_squared
 from vgib.model.answer import Answer
 from vgib.model.card import Card, load_model, part_name, save_model, versions
 from vgib.model.evaluate import quality, tolerances
@@ -38,9 +38,9 @@ from vgib.model.labels import (
 )
 from vgib.model.results import Recognitions, Subgraph
 from vgib.model.shipped import find
-from vgib.nn.bottleneck import PLACES, Bottleneck, NoBottleneck, Task, bottlenecks
+from vgib.nn.bottleneck import PLACES, Bottleneck, NoBottleneck, bottlenecks
 from vgib.nn.encoder import NAMES
-from vgib.nn.net import SubgraphNet, build
+from vgib.nn.net import Goal, SubgraphNet, build
 from vgib.registry import option_names, parameters_of
 from vgib.select.policy import Selection
 from vgib.train.checkpoint import Epoch, History
@@ -94,7 +94,8 @@ class SubgraphRecognizer:
             ``"gmt-sam"``, ``"attention"``, ``"none"``, or a
             :class:`~vgib.nn.bottleneck.Bottleneck`, class or instance (of which a copy is trained);
             that of the preset when ``None``.
-        task: ``"regression"`` or ``"classification"``; by default, by the type of the labels.
+        task: ``"regression"``, ``"classification"``, or ``"multilabel"`` for rows of labels that
+            are 0, 1 or NaN; by default, by the type of the labels.
         preset: ``"recommended"``, ``"paper"`` or ``"reference"``; the source of every setting that
             is not given.
         features: Atom vocabulary for lists of SMILES, ``"rich"`` or ``"element"``.
@@ -129,7 +130,7 @@ class SubgraphRecognizer:
         encoder: str | nn.Module = "gcn",
         bottleneck: str | type[Bottleneck] | Bottleneck | None = None,
         *,
-        task: Task | None = None,
+        task: Goal | None = None,
         preset: str = "recommended",
         features: str = "rich",
         standard: StandardName = "none",
@@ -173,16 +174,24 @@ class SubgraphRecognizer:
 
     @property
     def classes_(self) -> Array:
-        """The class labels, in the order of :meth:`predict_proba`."""
+        """The classes, or the numbers of the labels, in the order of :meth:`predict_proba`."""
+        if hasattr(self, "card_") and self.card_.task == "multilabel":
+            return np.arange(self.card_.outputs)
         if not hasattr(self, "card_") or self.card_.classes is None:
             raise AttributeError("only a trained classifier has classes_")
         return np.asarray(self.card_.classes)
 
     def score(self, graphs: Any, y: Any = None) -> float:
-        """Accuracy on labeled graphs, or R squared for values."""
+        """Accuracy on labeled graphs, or R squared for values.
+
+        Of several labels that are 0 or 1, the share of the known ones that is right.
+        """
         packed = with_labels(self._checked(graphs), y)
         assert packed.y is not None
         said, wanted = self.predict(packed), packed.y.numpy()
+        if self.card_.task == "multilabel":
+            known = ~np.isnan(wanted.reshape(said.shape))
+            return float((said == wanted.reshape(said.shape))[known].mean())
         if self.card_.task == "classification":
             return float((said == wanted).mean())
         return r_squared(said.reshape(wanted.shape), wanted).value
@@ -192,12 +201,14 @@ class SubgraphRecognizer:
         from sklearn.utils import ClassifierTags, InputTags, RegressorTags, Tags, TargetTags
 
         kind = self.task or "classification"
-        is_classifier = kind == "classification"
+        is_classifier = kind != "regression"
         return Tags(
             estimator_type="classifier" if is_classifier else "regressor",
-            target_tags=TargetTags(required=False, multi_output=not is_classifier),
+            target_tags=TargetTags(required=False, multi_output=kind != "classification"),
             input_tags=InputTags(two_d_array=False),
-            classifier_tags=ClassifierTags() if is_classifier else None,
+            classifier_tags=ClassifierTags(multi_label=kind == "multilabel")
+            if is_classifier
+            else None,
             regressor_tags=None if is_classifier else RegressorTags(),
         )
 
@@ -218,8 +229,8 @@ class SubgraphRecognizer:
         Standard.named(self.standard)
         if isinstance(self.encoder, str) and self.encoder not in NAMES:
             raise unknown_name("encoder", self.encoder, NAMES)
-        if self.task is not None and self.task not in get_args(Task):
-            raise unknown_name("task", self.task, get_args(Task))
+        if self.task is not None and self.task not in get_args(Goal):
+            raise unknown_name("task", self.task, get_args(Goal))
         known = [*Architecture.model_fields, *Training.model_fields, *self._bottleneck_options()]
         for name in self.options:
             if name not in known:
@@ -267,7 +278,7 @@ class SubgraphRecognizer:
             graphs: :class:`PackedGraphs`, a list or dataset of PyG ``Data``, or a list of SMILES.
             y: Labels, when the graphs do not carry them: integers are classes, and floats too where
                 nothing but 0 and 1 occurs; other floats are values, several for each graph as rows,
-                NaN where one is missing.
+                NaN where one is missing. Rows of nothing but 0, 1 and NaN are labels.
             val: Graphs for model selection, of the same kinds (a pair ``(graphs, y)`` when they do
                 not carry their labels). By default a tenth of the graphs, drawn with the seed.
             checkpoint: A file to go on from, and to write while training.
@@ -299,6 +310,7 @@ class SubgraphRecognizer:
             cardinalities=list(packed.cardinalities) if packed.cardinalities else None,
             in_channels=packed.x.shape[1],
             **edge_features(self.encoder, packed),
+            unit="probability" if task == "multilabel" else "",
             data={"sha256": packed.fingerprint(), "graphs": len(packed), "split": split},
             versions=versions(),
         )
@@ -324,9 +336,10 @@ class SubgraphRecognizer:
                 bottleneck_options=bottleneck_options,
                 edge_channels=card.edge_channels,
             )
+        trained_on = packed.y if index is None else packed.y[index]
+        trained_on = trained_on.reshape(len(trained_on), -1)
+        net.has_gaps = task == "regression" and bool(trained_on.isnan().any())
         if task == "regression" and architecture.standardize:
-            trained_on = (packed.y if index is None else packed.y[index]).reshape(-1, outputs)
-            net.has_gaps = bool(trained_on.isnan().any())
             if net.has_gaps:
                 center = trained_on.nanmean(0)
                 spread = (trained_on - center).square().nanmean(0).sqrt()
@@ -497,13 +510,23 @@ class SubgraphRecognizer:
         return replace(answer, outputs=torch.stack(said))
 
     def predict(self, graphs: Any) -> Array:
-        """Classes or values, one for each graph: the mean over the members."""
-        return self.answer(graphs).predictions
+        """Classes or values, one for each graph: the mean over the members.
+
+        Of several labels, ``[num_graphs, labels]``, 1 for those that are as likely as not or more.
+        """
+        said = self.answer(graphs)
+        if self.card_.task == "multilabel":
+            labels: Array = (said.mean >= 0.5).astype(np.int64)
+            return labels
+        return said.predictions
 
     def predict_proba(self, graphs: Any) -> Array:
-        """Class probabilities, ``[num_graphs, num_classes]``, in the order of ``card_.classes``."""
+        """Class probabilities, ``[num_graphs, num_classes]``, in the order of ``card_.classes``.
+
+        Of several labels the probability of each, which do not add up to one.
+        """
         packed = self._checked(graphs)
-        if self.card_.task != "classification":
+        if self.card_.task == "regression":
             raise InputError("a regression model has no class probabilities; use predict")
         return self.answer(packed).mean
 
@@ -593,7 +616,8 @@ class SubgraphRecognizer:
         """
         packed = with_labels(self._checked(graphs), y)
         targets = as_targets(packed, self.card_.task, self.card_.classes, self.card_.outputs)
-        found = quality(targets, self.answer, self.answer_part, seed=seed)
+        task = self.card_.task
+        found = quality(targets, self.answer, self.answer_part, task=task, seed=seed)
         return found | self._of_values(targets)
 
     def _of_values(self, graphs: PackedGraphs) -> dict[str, Any]:
@@ -609,8 +633,11 @@ class SubgraphRecognizer:
         found = {}
         for place, name in enumerate(names):
             there = ~np.isnan(wanted[:, place])
-            each = r_squared(said[there, place], wanted[there, place])
-            found[f"r_squared_of_{name}"] = each.to_json()
+            pair = said[there, place], wanted[there, place]
+            if self.card_.task == "multilabel":
+                found[f"accuracy_of_{name}"] = accuracy(*pair).to_json()
+            else:
+                found[f"r_squared_of_{name}"] = r_squared(*pair).to_json()
         return found
 
     def save(

@@ -1,13 +1,13 @@
 """The whole model as a visible composition: head(readout(bottleneck(encoder(features(G)))))."""
 
 from functools import partial
-from typing import Any
+from typing import Any, Literal, get_args
 
 import torch
 from torch import Tensor, nn
 
 from vgib.config import Architecture
-from vgib.errors import InputError
+from vgib.errors import InputError, unknown_name
 from vgib.nn.bottleneck import (
     Bottleneck,
     Encoded,
@@ -15,13 +15,15 @@ from vgib.nn.bottleneck import (
     PredictFrom,
     Readout,
     Site,
-    Task,
     build_in,
     hard_keep,
     straight_through,
 )
 from vgib.nn.encoder import Embedding, Encoder, Wrapped
 from vgib.nn.sparse import Adjacency, Segments
+
+Goal = Literal["regression", "classification", "multilabel"]
+"""What is predicted: values, one of several classes, or which of several labels a graph has."""
 
 THREE_VIEWS: tuple[PredictFrom, ...] = ("subgraph", "perturbed", "clean")
 """Three ways to read a graph at test time: its kept nodes, the perturbed graph that is expected,
@@ -38,8 +40,10 @@ class SubgraphNet(nn.Module):
         features: Node features to channels (an embedding, or the identity).
         encoder: Gives each layer's states.
         bottleneck: Perturbs and scores.
-        task: ``"regression"`` (squared error) or ``"classification"`` (cross-entropy).
-        outputs: Number of classes or values.
+        task: ``"regression"`` (squared error), ``"classification"`` (cross-entropy), or
+            ``"multilabel"`` (cross-entropy of each label, whose probability is a sigmoid). To a
+            bottleneck the logits of labels are values.
+        outputs: Number of classes, values or labels.
         readout: ``"sum"`` or ``"mean"`` over nodes.
         head_hidden: Width of the head's hidden layer.
         dropout: In the head.
@@ -52,7 +56,7 @@ class SubgraphNet(nn.Module):
         encoder: Encoder | Wrapped,
         bottleneck: Bottleneck,
         *,
-        task: Task,
+        task: Goal,
         outputs: int = 1,
         readout: Readout = "sum",
         head_hidden: int = 16,
@@ -60,8 +64,8 @@ class SubgraphNet(nn.Module):
         positive_output: bool = False,
     ) -> None:
         super().__init__()
-        if task not in ("regression", "classification"):
-            raise InputError(f"task must be 'regression' or 'classification'; got {task!r}")
+        if task not in get_args(Goal):
+            raise unknown_name("task", str(task), get_args(Goal))
         if readout not in ("sum", "mean"):
             raise InputError(f"readout must be 'sum' or 'mean'; got {readout!r}")
         self.features = features
@@ -74,7 +78,7 @@ class SubgraphNet(nn.Module):
             nn.Linear(head_hidden, outputs),
             nn.ReLU() if positive_output else nn.Identity(),
         )
-        self.task: Task = task
+        self.task: Goal = task
         self.readout: Readout = readout
         self.target_mean: Tensor
         self.target_std: Tensor
@@ -174,6 +178,11 @@ class SubgraphNet(nn.Module):
         """
         if self.task == "classification":
             return nn.functional.cross_entropy(output, y, self.class_weight, reduction="none")
+        if self.task == "multilabel":
+            known = ~y.isnan()
+            each = nn.functional.binary_cross_entropy_with_logits
+            errors = known * each(output, torch.where(known, y, 0.0), reduction="none")
+            return errors.sum(1) / known.sum(1).clamp(min=1)
         wanted = (y.reshape(output.shape) - self.target_mean) / self.target_std
         if self.has_gaps:  # a value that is missing has no error
             is_known = ~wanted.isnan()
@@ -220,7 +229,9 @@ class SubgraphNet(nn.Module):
                 return perturbed.graph
 
     def rescale(self, output: Tensor) -> Tensor:
-        """Regression outputs in the units of the target; class logits as they are."""
+        """Values in the units of the target, probabilities of labels, class logits as they are."""
+        if self.task == "multilabel":
+            return output.sigmoid()
         return output * self.target_std + self.target_mean if self.task == "regression" else output
 
     def forward(
@@ -230,7 +241,10 @@ class SubgraphNet(nn.Module):
         batch: Tensor | None = None,
         edge_attr: Tensor | None = None,
     ) -> Tensor:
-        """Logits or values, ``[num_graphs, outputs]``; one graph when ``batch`` is ``None``."""
+        """Class logits, values or probabilities of labels, ``[num_graphs, outputs]``.
+
+        One graph when ``batch`` is ``None``.
+        """
         if batch is None:
             batch = torch.zeros(x.shape[0], dtype=torch.int64, device=x.device)
         output, _ = self.predict(x, edge_index, Segments.from_batch(batch), edge_attr)
@@ -243,7 +257,7 @@ def build(
     bottleneck: str | type[Bottleneck] | Bottleneck,
     cardinalities: tuple[int, ...] | None,
     in_channels: int,
-    task: Task,
+    task: Goal,
     outputs: int,
     architecture: Architecture,
     bottleneck_options: dict[str, Any] | None = None,
@@ -278,7 +292,7 @@ def build(
         in_channels=in_channels,
         depth=architecture.depth if isinstance(encoder, str) else 1,
         outputs=outputs,
-        task=task,
+        task="classification" if task == "classification" else "regression",
         **({"layer": encoder} if isinstance(encoder, str) else {}),
         edge_channels=edge_channels,
     )

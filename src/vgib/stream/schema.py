@@ -100,7 +100,7 @@ def results_schema(task: str, outputs: int, carried: Iterable[pa.Field] = ()) ->
     else:
         kinds["prediction"] = pa.float64() if outputs == 1 else pa.list_(pa.float64())
     kinds["statement"] = pa.string()
-    several = task == "regression" and outputs > 1
+    several = task != "classification" and outputs > 1
     kinds |= {"spread": pa.list_(pa.float64()) if several else pa.float64()}
     kinds["stability"] = pa.float64()
     kinds |= {"scores": pa.list_(pa.float32()), "effects": pa.list_(pa.float32())}

@@ -7,7 +7,7 @@ import torch
 from torch import Tensor, nn
 
 from vgib.config import Architecture
-from vgib.errors import InputError, unknown_name
+from vgib.errors import InputError
 from vgib.nn.bottleneck import (
     Bottleneck,
     Encoded,
@@ -65,7 +65,7 @@ class SubgraphNet(nn.Module):
     ) -> None:
         super().__init__()
         if task not in get_args(Goal):
-            raise unknown_name("task", str(task), get_args(Goal))
+            raise InputError(f"task must be one of {', '.join(get_args(Goal))}; got {task!r}")
         if readout not in ("sum", "mean"):
             raise InputError(f"readout must be 'sum' or 'mean'; got {readout!r}")
         self.features = features

@@ -29,11 +29,18 @@
 
   // ---- drawing ---------------------------------------------------------------------------------
 
-  function color(score) {
-    const place = Math.min(Math.max(score, 0), 1) * (page.ramp.length - 1);
-    const low = Math.min(Math.floor(place), page.ramp.length - 2);
-    const mix = page.ramp[low].map((part, i) => part + (page.ramp[low + 1][i] - part) * (place - low));
+  function color(score, ramp) {
+    const place = Math.min(Math.max(score, 0), 1) * (ramp.length - 1);
+    const low = Math.min(Math.floor(place), ramp.length - 2);
+    const mix = ramp[low].map((part, i) => part + (ramp[low + 1][i] - part) * (place - low));
     return `rgb(${mix.map((part) => Math.round(255 * part)).join(",")})`;
+  }
+
+  /** The color of each atom: by its signed effect, white for none, or by its score. */
+  function shades(one) {
+    if (!one.effects) return one.scores.map((score) => color(score, page.ramp));
+    const largest = Math.max(...one.effects.map(Math.abs)) || 1;
+    return one.effects.map((effect) => color(0.5 + (0.5 * effect) / largest, page.signed));
   }
 
   // Symbol, then hydrogens and charge, small: NH3+ is N, H, a low 3 and a high +.
@@ -83,7 +90,7 @@
     return [line(0, 0), line(12 * (Math.sign(side) || 1), 12)];
   }
 
-  function draw(drawing, scores, chosen, title) {
+  function draw(drawing, colors, chosen, title) {
     const count = drawing.p.length / 2;
     const x = Array.from({ length: count }, (_, i) => drawing.p[2 * i]);
     const y = Array.from({ length: count }, (_, i) => drawing.p[2 * i + 1]);
@@ -101,9 +108,9 @@
     const under = make("g", { "stroke-linecap": "round" });
     const pairs = [];
     for (let k = 0; k < drawing.b.length; k += 3) pairs.push([drawing.b[k], drawing.b[k + 1], drawing.b[k + 2]]);
-    if (scores) {
+    if (colors) {
       for (const [radius, part] of [[31, null], [38, "edge"], [31, "chosen"]]) {
-        const fill = (i) => (part === "edge" ? page.outline : color(scores[i]));
+        const fill = (i) => (part === "edge" ? page.outline : colors[i]);
         for (const [i, j] of pairs) {
           if (part && !(inside.has(i) && inside.has(j))) continue;
           const [mx, my] = [(x[i] + x[j]) / 2, (y[i] + y[j]) / 2];
@@ -163,11 +170,14 @@
     one.text = [one.id || "", one.smiles, `line ${one.line}`, ...one.parts.map((part) => part.smiles)].join("\n").toLowerCase();
   }
 
+  const has = (one, row) => (row.matches ? row.matches.includes(one.line) : one.parts.some((part) => part.smiles === row.fragment));
+  const named = (row) => row.called || row.fragment;
+
   function matching() {
     const wanted = state.text.trim().toLowerCase();
     const found = page.molecules.filter((one) =>
       (!wanted || one.text.includes(wanted)) &&
-      (!state.fragment || one.parts.some((part) => part.smiles === state.fragment)));
+      (!state.fragment || has(one, state.fragment)));
     return found.sort((a, b) => orders[state.order](a, b) || a.line - b.line);
   }
 
@@ -188,7 +198,7 @@
     const show = (rank) => {
       const part = one.parts[rank];
       const spoken = `${title(one)}, ${one.smiles}` + (part ? `; recognized: ${part.smiles}` : "");
-      picture.replaceChildren(draw(one.drawing, one.scores, part && part.atoms, spoken));
+      picture.replaceChildren(draw(one.drawing, shades(one), part && part.atoms, spoken));
       const lines = caption(one, part).flatMap((line) => [make("br"), line]);
       told.replaceChildren(make("b", {}, title(one)), make("span", { class: "soft" }, one.id ? ` line ${one.line}` : ""), ...lines);
       if (part) told.append(make("br"), make("code", {}, part.smiles));
@@ -216,7 +226,7 @@
     $("before").disabled = state.start === 0;
     $("after").disabled = state.start + AT_ONCE >= found.length;
     $("chip").hidden = !state.fragment;
-    $("chip").textContent = state.fragment ? `with ${state.fragment} ✕` : "";
+    $("chip").textContent = state.fragment ? `with ${named(state.fragment)} ✕` : "";
     if (!keepFocus) history.replaceState(null, "", location.pathname + location.search);
   }
 
@@ -234,12 +244,14 @@
   // ---- the ledger ------------------------------------------------------------------------------
 
   const body = $("ledger-rows");
-  const columns = ["fragment", "count", "mean_with", "mean_without", "difference"];
+  const columns = ["fragment", "count", "mean_with", "mean_without", "difference", "mean_effect", "pair_difference"];
   let sorting = { key: "count", sign: -1 };
   let all = false;
   // The scale suits most intervals; the few that are wider end at the edge.
   const ends = page.ledger.flatMap((row) => [row.low, row.high, row.difference].map((v) => Math.abs(v ?? 0))).sort((a, b) => a - b);
   const widest = ends[Math.floor(0.8 * ends.length)] || 1e-12;
+
+  const signed = (value) => `${value > 0 ? "+" : ""}${fixed(value)}`;
 
   function interval(row) {
     if (row.difference == null) return "–";
@@ -257,13 +269,15 @@
     later(picture, () => picture.append(draw(row.drawing, null, null, row.fragment)));
     const examples = make("button", {
       type: "button", title: "show these molecules in the gallery",
-      onclick: () => { state.fragment = row.fragment; state.start = 0; render(true); $("gallery").scrollIntoView(); $("chip").focus(); },
+      onclick: () => { state.fragment = row; state.start = 0; render(true); $("gallery").scrollIntoView(); $("chip").focus(); },
     }, row.names.slice(0, 3).join(", ") + (row.count > 3 ? ", …" : ""));
     return make("tr", {},
-      make("td", {}, picture, make("code", {}, row.fragment)),
+      make("td", {}, picture, row.called ? make("b", {}, `${row.called} `) : "", make("code", {}, row.fragment)),
       make("td", {}, `${row.count.toLocaleString("en")} (${percent(row.share)})`),
       make("td", {}, fixed(row.mean_with)), make("td", {}, fixed(row.mean_without)),
-      make("td", {}, ...[interval(row)].flat()), make("td", {}, examples));
+      make("td", {}, ...[interval(row)].flat()),
+      make("td", {}, row.mean_effect == null ? "–" : signed(row.mean_effect)),
+      make("td", {}, row.pairs ? `${signed(row.pair_difference)} in ${row.pairs}` : "–"), make("td", {}, examples));
   }
 
   function renderLedger() {

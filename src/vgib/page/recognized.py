@@ -11,15 +11,18 @@ from heapq import heappush, heappushpop
 from importlib.resources import files
 from typing import Any
 
-from vgib.chem.draw import OUTLINE, RAMP
+from vgib.chem.draw import OUTLINE, RAMP, SIGNED
 from vgib.chem.outline import outline
-from vgib.page.html import page, paragraph, section
+from vgib.page.html import page, paragraph, section, table
 
 MOST_MOLECULES = 3000
 """In the gallery; of more, a random choice that depends on nothing but their lines."""
 
 MOST_FRAGMENTS = 100
 """In the ledger on the page; the file has more."""
+
+MOST_CHANGES = 60
+"""Rows of pairs and of substituents on the page; the files have more."""
 
 STYLE = """
 .controls { display: flex; flex-wrap: wrap; gap: .6rem 1.2rem; align-items: end; margin: 1rem 0; }
@@ -35,7 +38,7 @@ button:not(:disabled), select { cursor: pointer; } button:disabled { opacity: .4
 .picture svg { width: 100%; height: 232px; }
 .in line, .out line { stroke-width: 4.5; } .small .in line { stroke-width: 6; }
 .in line { stroke: #1a1a1f; } .in text, .in polygon { fill: #1a1a1f; }
-.out line { stroke: #747b88; } .out text, .out polygon { fill: #636a77; }
+.out line { stroke: #747b88; } .out text, .out polygon { fill: #2e3038; }
 .picture text, .small text { font: 600 34px system-ui, sans-serif; }
 .small { background: #ffffff; border-radius: 8px; width: 150px; height: 96px; }
 .small svg { width: 150px; height: 96px; display: block; }
@@ -93,6 +96,9 @@ def _lot(line: int) -> int:
 def _molecule(row: dict[str, Any]) -> dict[str, Any]:
     names = ("line", "id", "smiles", "note", "prediction", "probability", "spread", "stability")
     told = {name: _short(row[name]) for name in names if row.get(name) is not None}
+    told |= {name: row[name] for name in ("statement", "why_none") if row.get(name)}
+    if row.get("effects"):
+        told["effects"] = [_short(effect) for effect in row["effects"]]
     return told | {
         "scores": [round(score, 2) for score in row["scores"]],
         "parts": [
@@ -129,6 +135,9 @@ def recognized_page(
     refused: Sequence[str] = (),
     prediction: str = "prediction",
     measured: str = "prediction",
+    changes: Sequence[dict[str, Any]] = (),
+    substituents: Sequence[dict[str, Any]] = (),
+    unit: str = "",
 ) -> str:
     """The whole page.
 
@@ -141,11 +150,18 @@ def recognized_page(
         refused: What became of records that could not be used, a line each.
         prediction: What the model predicts.
         measured: The property that the ledger compares.
+        changes: What pairs of molecules differ in, as plain values of
+            :class:`vgib.stream.recurring.Change`.
+        substituents: Of series with a common core, as plain values of
+            :class:`vgib.stream.recurring.Substituent`.
+        unit: Of effects.
     """
     shown = [{**entry, "drawing": _drawing(entry["fragment"])} for entry in ledger[:MOST_FRAGMENTS]]
     told = {
         "property": prediction,
         "ramp": RAMP,
+        "signed": SIGNED,
+        "unit": unit,
         "outline": f"rgb({','.join(str(round(255 * part)) for part in OUTLINE)})",
         "molecules": gallery.molecules(),
         "ledger": shown,
@@ -154,6 +170,8 @@ def recognized_page(
         f"<style>{STYLE}</style>",
         *(paragraph(text) for text in about),
         _ledger_section(len(ledger), len(shown), measured) if shown else "",
+        _changes_section(changes, measured) if changes else "",
+        _cores_section(substituents, measured) if substituents else "",
         _gallery_section(gallery),
         section("Left out", *(paragraph(line) for line in refused)) if refused else "",
         _script(told),
@@ -164,10 +182,11 @@ def recognized_page(
 def _ledger_section(count: int, shown: int, measured: str) -> str:
     more = f" The {shown} commonest of {count} are shown." if count > shown else ""
     text = paragraph(
-        "Fragments that were recognized in more than one molecule, and the mean "
-        f"{measured} of the molecules with and without them, with the 95 % interval of the "
-        "difference (Welch). Each interval is for one fragment alone: of a hundred fragments "
-        f"without any effect, about five would seem to have one.{more}"
+        "Recognized parts, functional groups and ring systems that several molecules have, "
+        f"wherever in them, and the mean {measured} of the molecules with and without each. The "
+        "interval of the difference (Welch) is corrected for the number of fragments: it is 95 % "
+        "sure that all of them hold. Effect is what the model ascribes to the fragment, pairs are "
+        f"molecules of the file that differ in it and little else.{more}"
     )
     headings = {
         "fragment": "fragment",
@@ -175,6 +194,8 @@ def _ledger_section(count: int, shown: int, measured: str) -> str:
         "mean_with": "mean with",
         "mean_without": "mean without",
         "difference": "difference",
+        "mean_effect": "effect",
+        "pair_difference": "pairs",
     }
     head = "".join(
         f'<th scope="col" id="by-{key}"><button type="button">{name}</button></th>'
@@ -188,6 +209,47 @@ def _ledger_section(count: int, shown: int, measured: str) -> str:
     return section("Fragments that recur", text, table)
 
 
+def _changes_section(changes: Sequence[dict[str, Any]], measured: str) -> str:
+    text = paragraph(
+        "Pairs of molecules of this file that differ in one place alone. A row reads: so many "
+        f"pairs change the first group to the second, and the {measured} changes by so much on "
+        "average, with its interval from five pairs on, corrected like those above."
+    )
+    rows = [
+        [
+            _group(one["before"]),
+            _group(one["after"]),
+            str(one["pairs"]),
+            _step(one),
+            "; ".join(one["names"][:2]),
+        ]
+        for one in changes[:MOST_CHANGES]
+    ]
+    return section("Matched pairs", text, table(["from", "to", "pairs", "change", "such as"], rows))
+
+
+def _group(smiles: str) -> str:
+    return "hydrogen" if smiles == "[*:1][H]" else smiles.replace("[*:1]", "*")
+
+
+def _step(one: dict[str, Any]) -> str:
+    told = "" if one["low"] is None else f" [{one['low']:+.2g}, {one['high']:+.2g}]"
+    return f"{one['difference']:+.3g}{told}"
+
+
+def _cores_section(substituents: Sequence[dict[str, Any]], measured: str) -> str:
+    text = paragraph(
+        "The largest series: molecules with one core, what they have at its open places, and the "
+        f"mean {measured} of those that have it."
+    )
+    rows = [
+        [one["core"], one["place"], one["group"], str(one["count"]), f"{one['mean']:.3g}"]
+        for one in substituents[:MOST_CHANGES]
+    ]
+    heads = ["core", "place", "substituent", "molecules", f"mean {measured}"]
+    return section("Common cores", text, table(heads, rows))
+
+
 def _gallery_section(gallery: Gallery) -> str:
     kept = len(gallery._kept)
     told = (
@@ -197,7 +259,8 @@ def _gallery_section(gallery: Gallery) -> str:
         "the other files hold all."
     )
     text = paragraph(
-        f"{told} Darker atoms score higher; the outline marks the recognized part. The search "
+        f"{told} Orange atoms raise the prediction, blue ones lower it (where effects were not "
+        "computed, darker atoms score higher); the outline marks the recognized part. The search "
         "looks at names, lines, structures and fragments as they are written."
     )
     options = "".join(f'<option value="{key}">{name}</option>' for key, name in ORDERS.items())

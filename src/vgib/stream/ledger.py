@@ -14,7 +14,7 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -29,6 +29,9 @@ MOST_FRAGMENTS = 100_000
 FEWEST = 5
 """Molecules on either side below which no interval is given: two that happen to be alike would
 seem to be certain."""
+
+MOST_KEPT = 5_000
+"""Molecules that are looked through for everything that recurs; that takes some ten seconds."""
 
 EXAMPLES = 5
 """Molecules that are remembered for each fragment: the first that had it."""
@@ -46,11 +49,16 @@ class LedgerEntry:
         mean_with: The mean of the property over these molecules.
         mean_without: Its mean over all others; ``None`` when there are none.
         difference: The first less the second.
-        low: Lower end of the 95 % interval of the difference; ``None`` when one side has fewer than
-            :data:`FEWEST` molecules.
+        low: Lower end of the 95 % interval of the difference, corrected for the number of fragments
+            that are compared; ``None`` when one side has fewer than :data:`FEWEST` molecules.
         high: Its upper end.
         lines: The lines of the first few of these molecules in the source.
         names: Their names, or their SMILES where they have none.
+        kind: ``part``: recognized; ``group``: a functional group; ``ring``: a ring system.
+        called: What a chemist calls it, where it has a name.
+        mean_effect: By how much it raises the prediction, where effects were computed.
+        pairs: Pairs of molecules of the file that differ in one place, and by this fragment there.
+        pair_difference: The mean difference of the property in these pairs, with less without.
     """
 
     fragment: str
@@ -64,6 +72,11 @@ class LedgerEntry:
     high: float | None
     lines: tuple[int, ...]
     names: tuple[str, ...]
+    kind: str = "part"
+    called: str = ""
+    mean_effect: float | None = None
+    pairs: int = 0
+    pair_difference: float | None = None
 
     def to_json(self) -> dict[str, Any]:
         """The entry as plain values, for JSON."""
@@ -71,7 +84,7 @@ class LedgerEntry:
 
 
 @dataclass
-class _Moments:
+class Moments:
     """Number, mean and sum of squared deviations, one value after the other."""
 
     count: int = 0
@@ -84,21 +97,31 @@ class _Moments:
         self.mean += step / self.count
         self.squares += step * (value - self.mean)
 
-    def without(self, part: "_Moments") -> "_Moments":
+    def without(self, part: "Moments") -> "Moments":
         """The same of all values but those of a part."""
         count = self.count - part.count
         if count == 0:
-            return _Moments()
+            return Moments()
         mean = (self.count * self.mean - part.count * part.mean) / count
         between = part.count * count / self.count * (part.mean - mean) ** 2
-        return _Moments(count, mean, max(0.0, self.squares - part.squares - between))
+        return Moments(count, mean, max(0.0, self.squares - part.squares - between))
 
 
 @dataclass
-class _Seen(_Moments):
+class _Seen(Moments):
     missed: int = 0
     lines: list[int] = field(default_factory=list)
     names: list[str] = field(default_factory=list)
+
+
+class SeenMolecule(NamedTuple):
+    """A molecule that was counted; effects are those of its atoms, where they were computed."""
+
+    line: int
+    name: str
+    smiles: str
+    value: float
+    effects: tuple[float, ...] = ()
 
 
 class Ledger:
@@ -109,6 +132,10 @@ class Ledger:
         classes: What a classifier predicts. Of two classes the property is then the probability of
             the second; more than two have no mean, and no molecule is counted.
         most: The largest number of fragments to count at once.
+
+    Attributes:
+        kept: The molecules, for :func:`vgib.stream.recurring.recurring`; ``None`` when there are
+            more than :data:`MOST_KEPT`.
     """
 
     def __init__(
@@ -122,7 +149,8 @@ class Ledger:
         self.classes = classes if column == "prediction" else None
         self.most = most
         self.skipped = 0
-        self._all = _Moments()
+        self.kept: list[SeenMolecule] | None = []
+        self._all = Moments()
         self._seen: dict[str, _Seen] = {}
         self._forgotten = 0
 
@@ -136,6 +164,7 @@ class Ledger:
         values = self._values(results)
         names = pc.coalesce(results["id"], results["smiles"]).to_pylist()
         rows = zip(results["line"].to_pylist(), names, values, _fragments(results), strict=True)
+        self._keep(results, names, values)
         for line, name, value, found in rows:
             if value is None or not math.isfinite(value):
                 self.skipped += 1
@@ -145,6 +174,18 @@ class Ledger:
                 self._count(fragment, line, name, value)
         if len(self._seen) > self.most:
             self._forget()
+
+    def _keep(self, results: pa.Table, names: list[str], values: list[float | None]) -> None:
+        """Remembers the molecules themselves, as long as they are few."""
+        if self.kept is None:
+            return
+        told = results.select(["line", "smiles", "effects"]).to_pylist()
+        for row, name, value in zip(told, names, values, strict=True):
+            if value is not None and math.isfinite(value):
+                effects = tuple(row["effects"] or ())
+                self.kept.append(SeenMolecule(row["line"], name, row["smiles"], value, effects))
+        if len(self.kept) > MOST_KEPT:
+            self.kept = None
 
     def _values(self, results: pa.Table) -> list[float | None]:
         if self.classes is None:
@@ -181,11 +222,13 @@ class Ledger:
         """The fragments of so many molecules or more, the commonest first."""
         common = [(f, seen) for f, seen in self._seen.items() if seen.count >= at_least and f]
         common.sort(key=lambda item: (-item[1].count, item[0]))
-        return [self._entry(fragment, seen) for fragment, seen in common[:most]]
+        others = self._all.count
+        compared = sum(min(seen.count, others - seen.count) >= FEWEST for _, seen in common[:most])
+        return [self._entry(fragment, seen, max(1, compared)) for fragment, seen in common[:most]]
 
-    def _entry(self, fragment: str, seen: _Seen) -> LedgerEntry:
+    def _entry(self, fragment: str, seen: _Seen, compared: int) -> LedgerEntry:
         rest = self._all.without(seen)
-        low, high = _welch(seen, rest)
+        low, high = welch(seen, rest, compared)
         return LedgerEntry(
             fragment,
             seen.count,
@@ -201,21 +244,27 @@ class Ledger:
         )
 
 
-def _welch(first: _Moments, second: _Moments) -> tuple[float | None, float | None]:
-    """The 95 % interval of the difference of two means of unequal variance."""
+def welch(
+    first: Moments, second: Moments | None, compared: int = 1
+) -> tuple[float | None, float | None]:
+    """The 95 % interval of the difference of two means of unequal variance, or of one mean.
+
+    Of several that are ``compared``, all hold at once with that chance (Bonferroni).
+    """
     # Imported here: only a run with a ledger need wait for it.
     from scipy.special import stdtrit  # type: ignore[import-untyped]  # ships no types
 
-    if min(first.count, second.count) < FEWEST:
+    sides = [first] if second is None else [first, second]
+    if min(side.count for side in sides) < FEWEST:
         return None, None
-    shares = [m.squares / (m.count - 1) / m.count for m in (first, second)]
-    difference = first.mean - second.mean
+    shares = [m.squares / (m.count - 1) / m.count for m in sides]
+    difference = first.mean - (second.mean if second else 0.0)
     if not sum(shares):
         return difference, difference
     freedom = sum(shares) ** 2 / sum(
-        share**2 / (m.count - 1) for share, m in zip(shares, (first, second), strict=True)
+        share**2 / (m.count - 1) for share, m in zip(shares, sides, strict=True)
     )
-    half = float(stdtrit(freedom, 0.975)) * math.sqrt(sum(shares))
+    half = float(stdtrit(freedom, 1 - 0.025 / compared)) * math.sqrt(sum(shares))
     return difference - half, difference + half
 
 
@@ -266,10 +315,10 @@ def write_ledger(path: Path, entries: Sequence[LedgerEntry]) -> None:
         table = csv.writer(file, lineterminator="\n")
         table.writerow(COLUMNS)
         for entry in entries:
-            table.writerow(_cell(getattr(entry, name)) for name in COLUMNS)
+            table.writerow(cell(getattr(entry, name)) for name in COLUMNS)
 
 
-def _cell(value: Any) -> str:
+def cell(value: Any) -> str:
     if isinstance(value, tuple):
         return " ".join(str(part).replace(" ", "_") for part in value)
     return f"{value:.5g}" if isinstance(value, float) else "" if value is None else str(value)

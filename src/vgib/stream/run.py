@@ -3,7 +3,7 @@
 import glob
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, fields
+from dataclasses import asdict, dataclass, fields
 from itertools import chain
 from pathlib import Path
 from typing import Literal
@@ -24,6 +24,7 @@ from vgib.stream.engine import Sink, Tally, recognize_all
 from vgib.stream.ledger import Ledger, write_ledger
 from vgib.stream.manifest import InputFile, Manifest, read_manifest
 from vgib.stream.parts import PartStore
+from vgib.stream.recurring import Recurring, recurring, write_beside
 from vgib.stream.schema import Recognized
 from vgib.stream.work import Recognize, carried_fields
 from vgib.stream.writers import (
@@ -121,13 +122,24 @@ def recognize_source(
             if pages:
                 sinks.append(lambda found: gallery.add(rows_of(found.results)))
             recognize_all(work, chunks, sinks, parts, engine=engine, on_chunk=on_chunk, tally=tally)
+            found = _found(ledger) if pages or writing.ledger is not None else None
             for out in pages:
-                text = _page(work.card, writing, gallery, ledger, tally, refused)
+                assert found is not None
+                text = _page(work.card, writing, gallery, found, tally, refused)
                 stack.enter_context(replacing(out)).write_text(text, encoding="utf-8")
-        if writing.ledger is not None:
-            write_ledger(writing.ledger, ledger.entries())
+        if writing.ledger is not None and found is not None:
+            write_ledger(writing.ledger, found.entries)
+            write_beside(writing.ledger, found)
     tally.rejected_file = refused if tally.refused else None
     return tally
+
+
+def _found(ledger: Ledger) -> Recurring:
+    """What recurs; of very many molecules only the recognized parts, as they were counted."""
+    counted = ledger.entries()
+    if ledger.kept is None:
+        return Recurring(counted, {}, [], [])
+    return recurring(ledger.kept, [entry.fragment for entry in counted])
 
 
 def _refuse_own(source: Source, writing: Writing) -> None:
@@ -269,7 +281,7 @@ def _page(
     card: Card,
     writing: Writing,
     gallery: Gallery,
-    ledger: Ledger,
+    found: Recurring,
     tally: Tally,
     rejected: Path | None,
 ) -> str:
@@ -291,10 +303,16 @@ def _page(
         f"{what}: recognized molecules",
         f"{tally.recognized:,} molecules; of each the part that carries the prediction{unit}.",
         gallery,
-        [entry.to_json() for entry in ledger.entries()],
+        [
+            entry.to_json() | {"matches": found.matches.get(entry.called or entry.fragment)}
+            for entry in found.entries
+        ],
         about=about,
         refused=refused,
         measured=_measured(card, writing.measured),
+        changes=[asdict(change) for change in found.changes],
+        substituents=[asdict(one) for one in found.substituents],
+        unit=card.words.effect_unit(card.classes),
     )
 
 

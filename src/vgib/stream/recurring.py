@@ -1,0 +1,244 @@
+r"""What recurs over all molecules of a file, wherever it was recognized or not.
+
+Recognized parts are looked for as substructures in every molecule; functional groups and ring
+systems are counted by name. Of each: the mean effect that the model ascribes to it, the difference
+of the property between molecules with and without it, and what pairs say that differ in it. A
+property is compared :math:`m` times, so that each interval is one of level
+:math:`1 - 0.05 / m` (Bonferroni).
+"""
+
+import csv
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from vgib.chem.fragment import fragment
+from vgib.chem.groups import functional_groups
+from vgib.chem.matched import CommonCore, MatchedPair, common_cores, matched_pairs
+from vgib.chem.mol import Mol, as_mol
+from vgib.chem.pattern import occurrences
+from vgib.chem.rings import ring_systems
+from vgib.data.files import replacing
+from vgib.stream.ledger import EXAMPLES, FEWEST, LedgerEntry, Moments, SeenMolecule, cell, welch
+
+MOST_PARTS = 100
+"""Recognized parts that are looked for in every molecule, the commonest first."""
+
+Atoms = frozenset[int]
+
+
+@dataclass(frozen=True)
+class Change:
+    """One change that several pairs of molecules have in common.
+
+    Attributes:
+        before: What is replaced, with ``[*:1]`` where it is bound; ``[*:1][H]`` is hydrogen.
+        after: What stands in its place.
+        pairs: How many pairs of molecules differ in this alone.
+        difference: The mean of the property after the change less that before it.
+        low: Lower end of its interval; ``None`` below five pairs.
+        high: Upper end.
+        names: The names of the first few pairs.
+    """
+
+    before: str
+    after: str
+    pairs: int
+    difference: float
+    low: float | None
+    high: float | None
+    names: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Substituent:
+    """What some molecules of a series have at one place of their common core.
+
+    Attributes:
+        core: The core's SMILES, its open places numbered.
+        series: How many molecules have this core.
+        place: The open place, such as ``R1``.
+        group: What is there, as SMILES.
+        count: In how many molecules.
+        mean: Their mean of the property.
+        names: The names of the first few.
+    """
+
+    core: str
+    series: int
+    place: str
+    group: str
+    count: int
+    mean: float
+    names: tuple[str, ...]
+
+
+class Recurring(NamedTuple):
+    """Everything that recurs.
+
+    Attributes:
+        entries: Parts, groups and ring systems, the commonest first.
+        matches: The lines of the molecules that have each entry, by its name or its fragment.
+        changes: What pairs of molecules differ in, the commonest first.
+        substituents: The largest series with their substituents.
+    """
+
+    entries: list[LedgerEntry]
+    matches: dict[str, list[int]]
+    changes: list[Change]
+    substituents: list[Substituent]
+
+
+def recurring(seen: Sequence[SeenMolecule], parts: Sequence[str]) -> Recurring:
+    """What recurs among molecules.
+
+    Args:
+        seen: The molecules with their values.
+        parts: The SMILES of recognized parts, the commonest first.
+    """
+    mols = [as_mol(one.smiles) for one in seen]
+    places = _places(mols, parts[:MOST_PARTS])
+    pairs = matched_pairs(mols)
+    common = {key: there for key, there in places.items() if len(there) > 1}
+    compared = sum(min(len(there), len(seen) - len(there)) >= FEWEST for there in common.values())
+    ranked = sorted(common.items(), key=lambda item: (-len(item[1]), item[0][0] == "part", item[0]))
+    entries: list[LedgerEntry] = []
+    matches = {}
+    for (kind, called), there in ranked:
+        entry = _entry(kind, called, there, seen, mols, pairs, max(1, compared))
+        if kind == "part" and entry.fragment in {other.fragment for other in entries}:
+            continue  # it goes by its name already
+        entries.append(entry)
+        matches[called] = [seen[row].line for row in there]
+    cores = common_cores(mols)
+    return Recurring(entries, matches, _changes(pairs, seen), list(_substituents(cores, seen)))
+
+
+def _places(
+    mols: Sequence[Mol], parts: Sequence[str]
+) -> dict[tuple[str, str], dict[int, list[Atoms]]]:
+    """Kind and name of everything that may recur, and its atoms in each molecule."""
+    places: dict[tuple[str, str], dict[int, list[Atoms]]] = defaultdict(lambda: defaultdict(list))
+    for row, mol in enumerate(mols):
+        for group in functional_groups(mol):
+            places["group", group.name][row].append(frozenset(group.atoms))
+        for ring in ring_systems(mol):
+            places["ring", ring.name][row].append(frozenset(ring.atoms))
+    for part in parts:
+        for row, atoms in occurrences(mols, part):
+            places["part", part][row] += atoms
+    return places
+
+
+def _entry(
+    kind: str,
+    called: str,
+    there: Mapping[int, list[Atoms]],
+    seen: Sequence[SeenMolecule],
+    mols: Sequence[Mol],
+    pairs: Sequence[MatchedPair],
+    compared: int,
+) -> LedgerEntry:
+    first = next(iter(there))
+    shown = called if kind == "part" else fragment(mols[first], there[first][0]).smiles or called
+    inside, rest = Moments(), Moments()
+    for row, one in enumerate(seen):
+        (inside if row in there else rest).add(one.value)
+    low, high = welch(inside, rest, compared)
+    differing = [
+        seen[pair.first].value - seen[pair.second].value
+        if pair.first in there
+        else seen[pair.second].value - seen[pair.first].value
+        for pair in pairs
+        if (pair.first in there) != (pair.second in there)
+    ]
+    return LedgerEntry(
+        shown,
+        inside.count,
+        inside.count / len(seen),
+        0,
+        inside.mean,
+        rest.mean if rest.count else None,
+        inside.mean - rest.mean if rest.count else None,
+        low,
+        high,
+        tuple(seen[row].line for row in list(there)[:EXAMPLES]),
+        tuple(seen[row].name for row in list(there)[:EXAMPLES]),
+        kind,
+        "" if kind == "part" else called,
+        _mean_effect(there, seen),
+        len(differing),
+        float(np.mean(differing)) if differing else None,
+    )
+
+
+def _mean_effect(there: Mapping[int, list[Atoms]], seen: Sequence[SeenMolecule]) -> float | None:
+    """By how much it raises the prediction, over the molecules whose atoms have effects."""
+    told = [
+        sum(seen[row].effects[atom] for atom in frozenset().union(*atoms))
+        for row, atoms in there.items()
+        if seen[row].effects
+    ]
+    return float(np.mean(told)) if told else None
+
+
+def _changes(pairs: Sequence[MatchedPair], seen: Sequence[SeenMolecule]) -> list[Change]:
+    found: dict[tuple[str, str], list[tuple[int, int]]] = defaultdict(list)
+    for pair in pairs:
+        turned = pair.before > pair.after
+        key = (pair.after, pair.before) if turned else (pair.before, pair.after)
+        found[key].append((pair.second, pair.first) if turned else (pair.first, pair.second))
+    common = {key: each for key, each in found.items() if len(each) > 1}
+    compared = max(1, sum(len(each) >= FEWEST for each in common.values()))
+    changes = []
+    for (before, after), each in common.items():
+        steps = Moments()
+        for one, other in each:
+            steps.add(seen[other].value - seen[one].value)
+        low, high = welch(steps, None, compared)
+        names = tuple(f"{seen[a].name} / {seen[b].name}" for a, b in each[:EXAMPLES])
+        changes.append(Change(before, after, steps.count, steps.mean, low, high, names))
+    return sorted(changes, key=lambda one: (-one.pairs, one.before, one.after))
+
+
+def _substituents(
+    cores: Sequence[CommonCore], seen: Sequence[SeenMolecule]
+) -> Iterator[Substituent]:
+    for core in cores:
+        for place, groups in core.groups.items():
+            rows: dict[str, list[SeenMolecule]] = defaultdict(list)
+            for member, group in zip(core.members, groups, strict=True):
+                rows[group].append(seen[member])
+            for group, those in sorted(rows.items(), key=lambda item: (-len(item[1]), item[0])):
+                mean = float(np.mean([one.value for one in those]))
+                names = tuple(one.name for one in those[:EXAMPLES])
+                yield Substituent(
+                    core.core, len(core.members), place, group, len(those), mean, names
+                )
+
+
+def write_beside(ledger: Path, found: Recurring) -> list[Path]:
+    """Writes changes and substituents as CSV beside the ledger, where there are any."""
+    written = []
+    both: dict[str, Sequence[Change | Substituent]] = {
+        "pairs": found.changes,
+        "cores": found.substituents,
+    }
+    for name, rows in both.items():
+        if not rows:
+            continue
+        path = ledger.with_name(f"{ledger.stem}.{name}.csv")
+        with (
+            replacing(path) as temporary,
+            temporary.open("w", encoding="utf-8", newline="") as file,
+        ):
+            table = csv.writer(file, lineterminator="\n")
+            values: list[dict[str, Any]] = [asdict(row) for row in rows]
+            table.writerow(values[0])
+            table.writerows([cell(value) for value in row.values()] for row in values)
+        written.append(path)
+    return written

@@ -1,0 +1,69 @@
+"""What recurs over all molecules: against values that are known because they were made."""
+
+import csv
+from pathlib import Path
+
+import pytest
+
+from vgib.stream.ledger import SeenMolecule
+from vgib.stream.recurring import recurring, write_beside
+
+RESTS = ["CC", "CCC", "CCCC", "CC(C)C", "C1CC1", "CCOC", "CCCOC", "CC(C)CC"]
+
+
+def made() -> list[SeenMolecule]:
+    """Benzenes with and without a nitro group, which adds one; a rest adds a tenth a place."""
+    seen = []
+    for place, rest in enumerate(RESTS):
+        for step, group in enumerate(("", "[N+](=O)[O-]")):
+            smiles = f"{rest}c1ccc({group})cc1" if group else f"{rest}c1ccccc1"
+            atoms = smiles.count("C") + smiles.count("c") + smiles.count("O") + smiles.count("N")
+            effects = [0.0] * atoms
+            if group:  # its atoms come after the rest and four of the ring
+                start = len([letter for letter in rest if letter in "CO"]) + 4
+                effects[start : start + 3] = [0.5, 0.25, 0.25]
+            line = len(seen) + 1
+            seen.append(SeenMolecule(line, f"m{line}", smiles, place / 10 + step, tuple(effects)))
+    return seen
+
+
+def test_groups_and_rings_are_counted_wherever_they_are() -> None:
+    found = recurring(made(), ["*[N+](=O)[O-]", "*c1ccccc1"])
+    by_name = {entry.called or entry.fragment: entry for entry in found.entries}
+    nitro, benzene = by_name["nitro"], by_name["benzene"]
+    assert (nitro.kind, nitro.count, nitro.fragment) == ("group", 8, "*[N+](=O)[O-]")
+    assert nitro.difference == pytest.approx(1) and nitro.mean_effect == pytest.approx(1)
+    assert nitro.low is not None and 0 < nitro.low < 1
+    assert (nitro.pairs, nitro.pair_difference) == (8, pytest.approx(1))
+    assert (benzene.kind, benzene.count, benzene.mean_without) == ("ring", 16, None)
+    assert found.matches["nitro"] == [2, 4, 6, 8, 10, 12, 14, 16]
+    assert len({entry.fragment for entry in found.entries}) == len(found.entries)
+
+
+def test_changes_that_come_again_are_told_with_their_interval(tmp_path: Path) -> None:
+    found = recurring(made(), [])
+    change = next(one for one in found.changes if one.before == "O=[N+]([O-])[*:1]")
+    assert (change.after, change.pairs) == ("[*:1][H]", 8)
+    assert change.difference == pytest.approx(-1)
+    assert change.low == pytest.approx(-1) and change.high == pytest.approx(-1)
+    (path,) = write_beside(tmp_path / "ledger.csv", found)
+    rows = list(csv.DictReader(path.read_text().splitlines()))
+    assert path.name == "ledger.pairs.csv" and len(rows) == len(found.changes)
+    assert float(rows[0]["difference"]) == pytest.approx(found.changes[0].difference, rel=1e-4)
+
+
+def test_a_series_has_the_mean_of_each_substituent(tmp_path: Path) -> None:
+    series = [
+        SeenMolecule(n, f"m{n}", f"{group}c1ccc2nc({end})ccc2c1", value)
+        for n, (group, end, value) in enumerate(
+            [("F", "O", 1.0), ("F", "N", 2.0), ("Cl", "O", 3.0), ("Cl", "N", 4.0), ("C", "O", 5.0)]
+        )
+    ]
+    found = recurring(series, [])
+    fluorine = next(one for one in found.substituents if "F" in one.group)
+    assert (fluorine.count, fluorine.mean, fluorine.series) == (2, 1.5, 5)
+    assert [path.name for path in write_beside(tmp_path / "l.csv", found)][-1] == "l.cores.csv"
+
+
+def test_nothing_recurs_among_no_molecules() -> None:
+    assert recurring([], []) == ([], {}, [], [])

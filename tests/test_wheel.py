@@ -1,6 +1,8 @@
 """The wheel is built, looked into, and tried where the source tree cannot be seen."""
 
+import json
 import os
+import re
 import subprocess
 import sys
 import sysconfig
@@ -13,6 +15,8 @@ import pytest
 import vgib
 
 ROOT = Path(__file__).resolve().parents[1]
+LARGEST = 12_000_000
+"""Bytes of the wheel, most of which are weights."""
 
 
 def run(*command: str | Path, cwd: Path) -> str:
@@ -75,8 +79,26 @@ def test_the_wheel_holds_the_page(inside: set[str], name: str) -> None:
     assert f"vgib/serve/page/{name}" in inside
 
 
-def test_the_license_travels_with_the_wheel(inside: set[str]) -> None:
-    assert f"vgib-{vgib.__version__}.dist-info/licenses/LICENSE" in inside
+def test_the_licenses_travel_with_the_wheel(inside: set[str]) -> None:
+    place = f"vgib-{vgib.__version__}.dist-info/licenses"
+    assert {f"{place}/LICENSE", f"{place}/LICENSES.md"} <= inside
+
+
+def test_the_wheel_is_small(wheel: Path) -> None:
+    assert wheel.stat().st_size < LARGEST
+
+
+def test_everything_made_from_data_has_its_terms(wheel: Path, inside: set[str]) -> None:
+    told = (ROOT / "LICENSES.md").read_text(encoding="utf-8")
+    models = {name.split("/")[3] for name in inside if name.startswith("vgib/model/weights/")}
+    oracles = {Path(name).stem for name in inside if name.startswith("vgib/oracles/weights/")}
+    for name in models | {re.sub(r"^.*(?=_)", "*", oracle) for oracle in oracles}:
+        assert f"`{name}`" in told or f"weights/{name}`" in told, name
+    cards = [name for name in inside if "/weights/" in name and name.endswith(".json")]
+    with zipfile.ZipFile(wheel) as archive:
+        for name in cards:
+            terms = json.loads(archive.read(name)).get("license")
+            assert terms and "not checked" not in terms, name
 
 
 def test_the_installed_package_is_the_wheels_own(empty: Path, tmp_path: Path) -> None:

@@ -16,7 +16,7 @@ export OMP_NUM_THREADS := 1
 export MKL_NUM_THREADS := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo serve test lint docs check bench clean
+.PHONY: help setup demo serve test lowest pythons lint docs check bench clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-8s %s\n", $$1, $$2 }' Makefile
@@ -31,6 +31,18 @@ serve: $(INSTALLED) ## open a page on which molecules are pasted or drawn and re
 
 test: $(INSTALLED) ## run the tests, all but the slow ones and those that need the internet
 	$(BIN)/python -m pytest -n 2 --dist loadgroup -m "not slow and not network" $(ARGS)
+
+lowest: ## run the tests with the lowest version of each dependency that is allowed, in .venv-lowest
+	@for python in $(PYTHON); do if $$python -c 'import venv' >/dev/null 2>&1; then break; fi; done; PYTHON=$$python .ci/lowest .venv-lowest $(ARGS)
+
+pythons: ## run the tests with each Python from 3.11 to 3.13 that is installed, in .venv-3.11 and so on
+	@for version in 3.11 3.12 3.13; do \
+	  if python$$version -c 'import ensurepip, venv' >/dev/null 2>&1; then \
+	    $(MAKE) --no-print-directory test VENV=.venv-$$version PYTHON=python$$version || exit 1; \
+	  else \
+	    echo "python$$version is not installed: not tested."; \
+	  fi; \
+	done
 
 lint: $(INSTALLED) ## look for mistakes, check the formatting, check the types, build the docs
 	$(BIN)/ruff check .

@@ -1,15 +1,21 @@
 import gzip
 import logging
+import multiprocessing
+import os
 import re
+import signal
 
 import numpy as np
 import pytest
 import torch
 from rdkit import Chem
 
+from vgib.chem.batch import Reading
 from vgib.chem.fragment import fragment
 from vgib.chem.vocabulary import PAPER, RICH
+from vgib.data import molecules
 from vgib.data.molecules import from_smiles, iter_molecules, load_drugs, read_molecules
+from vgib.data.records import Record
 from vgib.errors import FileFormatError, InputError, UnknownNameError
 
 
@@ -371,3 +377,23 @@ def test_the_drugs_are_all_usable():
 
 def test_what_was_read_shows_itself_in_one_line():
     assert repr(from_smiles(["C", "x"])) == "Molecules(1 graphs, 1 rejected, 0 notes)"
+
+
+class Deadly(str):
+    """A SMILES that ends the process which looks at it, unless that is the first one."""
+
+    def __len__(self) -> int:
+        if multiprocessing.parent_process() is not None:
+            os.kill(os.getpid(), signal.SIGKILL)
+        raise AssertionError("the program itself has read it")
+
+
+def test_a_text_that_kills_processes_is_refused_and_the_others_are_read() -> None:
+    texts = ["CCO", "CCN", Deadly("CCC"), "C1CC", "CCF"]
+    reader = molecules._RecordReader(Reading(), smiles="smiles", targets=[])
+    records = [Record(line, {"smiles": text}) for line, text in enumerate(texts, 1)]
+    found = list(reader.run(records, chunk_size=5, workers=2))
+    (chunk,) = found
+    assert chunk.graphs.sizes.tolist() == [3, 3, 3]
+    assert [each.line for each in chunk.rejected] == [3, 4]
+    assert "cannot survive this record: the worker was ended by SIGKILL" in chunk.rejected[0].reason

@@ -198,7 +198,7 @@ def die_in_a_worker(job: int) -> int:
 
 @pytest.mark.parametrize("workers", [1, 2])
 def test_results_come_in_the_order_of_the_jobs(workers: int) -> None:
-    found = list(in_order(late_if_even, range(7), workers=workers))
+    found = list(in_order(late_if_even, range(7), workers=workers, killed=abs))
     assert found == [job * job for job in range(7)]
 
 
@@ -210,18 +210,29 @@ def test_only_a_few_jobs_are_taken_ahead() -> None:
             taken.append(number)
             yield number
 
-    with closing(in_order(square, jobs(), workers=2)) as stream:
+    with closing(in_order(square, jobs(), workers=2, killed=abs)) as stream:
         assert next(stream) == 0
         assert len(taken) <= 6
 
 
 def test_what_no_worker_can_do_is_done_here(caplog: pytest.LogCaptureFixture) -> None:
-    assert list(in_order(die_in_a_worker, range(5), workers=2)) == [0, 1, 4, 9, 16]
+    assert list(in_order(die_in_a_worker, range(5), workers=2, killed=abs)) == [0, 1, 4, 9, 16]
     assert "the worker ended with exit code 3; going on in this process" in caplog.text
 
 
 def test_an_error_of_the_work_is_raised_in_its_turn() -> None:
-    stream = in_order(fail_on_two, range(4), workers=2)
+    stream = in_order(fail_on_two, range(4), workers=2, killed=abs)
     assert [next(stream), next(stream)] == [0, 1]
     with pytest.raises(ValueError, match="two is too many"):
         next(stream)
+
+
+def killed_by_three(job: int) -> int:
+    if job == 3:
+        os.kill(os.getpid(), signal.SIGKILL)
+    return job * job
+
+
+def test_a_job_that_kills_is_not_tried_here(caplog: pytest.LogCaptureFixture) -> None:
+    found = list(in_order(killed_by_three, range(6), workers=2, killed=lambda job: -job))
+    assert found == [0, 1, 4, -3, 16, 25] and not caplog.text

@@ -24,6 +24,7 @@ from vgib.data.cells import MISSING, MOST_CLASSES, holds_words, in_order, number
 from vgib.data.drugs import structure_of
 from vgib.data.headers import SAMPLE, Column, named_column, structure_column
 from vgib.data.packed import PackedGraphs
+from vgib.data.processes import LocalProcesses
 from vgib.data.processes import in_order as results_in_order
 from vgib.data.records import MOLBLOCK, Format, Record, Source, open_table
 from vgib.errors import InputError, shortened
@@ -240,6 +241,30 @@ def iter_molecules(
         yield from plan.run(islice(records, limit), chunk_size, _workers(workers, weight))
 
 
+def _read_but_for_what_kills(texts: list[str], how: Reading) -> Readings:
+    """Reads a chunk over which processes died; each text that kills one is refused with the reason.
+
+    The chunk is halved in processes of their own until those texts are found.
+    """
+    fatal: dict[int, str] = {}
+    whole = (0, texts)
+    for outcome in LocalProcesses(retries=0).map(partial(_try, how), [whole], split=_halves):
+        if outcome.is_lost:
+            fatal[outcome.job[0]] = f"the program cannot survive this record: {outcome.error}"
+    found = read([t if place not in fatal else "" for place, t in enumerate(texts)], how)
+    refused = [(place, fatal.get(place, reason)) for place, reason in found.refused]
+    return replace(found, refused=refused)
+
+
+def _try(how: Reading, piece: tuple[int, list[str]]) -> None:
+    read(piece[1], how)
+
+
+def _halves(piece: tuple[int, list[str]]) -> list[tuple[int, list[str]]]:
+    (start, texts), half = piece, len(piece[1]) // 2
+    return [(start, texts[:half]), (start + half, texts[half:])] if half else []
+
+
 @dataclass(frozen=True)
 class _RecordReader:
     """Which cells of a record mean what, and how structures are read."""
@@ -264,7 +289,8 @@ class _RecordReader:
                 yield told if self.reading.is_molblock else list(map(structure_of, told))
 
         work = partial(read, how=self.reading)
-        for readings in results_in_order(work, structures(), workers=workers):
+        blamed = partial(_read_but_for_what_kills, how=self.reading)
+        for readings in results_in_order(work, structures(), workers=workers, killed=blamed):
             yield self._packed(waiting.popleft(), readings)
 
     def _chunks(self, records: Iterator[Record], chunk_size: int) -> Iterator["_Chunk"]:

@@ -39,6 +39,8 @@ class Outcome(Generic[J, R]):
         error: ``None``, or what went wrong, with the place in the program.
         seconds: Wall-clock time in the worker.
         is_lost: Whether the worker died over it, every time that it was tried.
+        is_killed: Whether a signal ended that worker, as a crash does; one that cannot even start,
+            in a script without ``if __name__ == "__main__":``, ends with an exit code.
     """
 
     job: J
@@ -46,6 +48,7 @@ class Outcome(Generic[J, R]):
     error: str | None
     seconds: float
     is_lost: bool = False
+    is_killed: bool = False
 
 
 class Engine(Protocol):
@@ -123,22 +126,24 @@ class LocalProcesses:
                     elif parts := split(done.job):
                         again.extend((part, 0) for part in parts)
                     else:
-                        error = worker.epitaph()
-                        finished.append(Outcome(done.job, None, error, done.elapsed(), True))
+                        killed = (worker.process.exitcode or 0) < 0
+                        told = (worker.epitaph(), done.elapsed(), True, killed)
+                        finished.append(Outcome(done.job, None, *told))
         finally:
             for worker in crew:
                 worker.stop()
 
 
 def in_order(
-    work: Callable[[J], R], jobs: Iterable[J], *, workers: int
+    work: Callable[[J], R], jobs: Iterable[J], *, workers: int, killed: Callable[[J], R]
 ) -> Generator[R, None, None]:
     """The result of each job in the order of the jobs, from several processes when asked for.
 
     Jobs are taken as they are needed, and when the next result in turn is late, only a few results
     that came before it are held. The processes are fresh ones, so a script that asks for several
-    needs the usual ``if __name__ == "__main__":``. Where they cannot be started or die, the work
-    goes on here.
+    needs the usual ``if __name__ == "__main__":``. Where they cannot be started, the work goes on
+    here. What comes of a job that kills them, ``killed`` tells: it is not tried here, where it
+    would end the program.
     """
     fresh = enumerate(jobs)
     open_jobs: dict[int, J] = {}
@@ -157,11 +162,15 @@ def in_order(
             pool.map(paired, handed_out(), may_take=lambda: len(open_jobs) < most)
         ) as found:
             for outcome in found:
-                if outcome.error is not None:
+                if outcome.is_killed:
+                    number, job = outcome.job
+                    early[number] = killed(job)
+                elif outcome.error is not None:
                     why = outcome.error.splitlines()[0]
                     logger.warning("%s; going on in this process", why)
                     break
-                early[outcome.job[0]] = outcome.result  # type: ignore[assignment]  # as no error
+                else:
+                    early[outcome.job[0]] = outcome.result  # type: ignore[assignment]  # no error
                 while turn in early:
                     del open_jobs[turn]
                     yield early.pop(turn)

@@ -49,9 +49,7 @@ ELSEWHERE = {
     "experiments/table3/job.py": "tests/experiments/table3/test_work.py",
     "experiments/table4/job.py": "tests/experiments/table4/test_work.py",
     "limits.py": "tests/test_hostile.py",
-    "serve/lanes.py": "tests/serve/test_batching.py",
     "serve/tasks.py": "tests/serve/test_api.py",
-    "serve/worker.py": "tests/serve/test_batching.py",
     "stream/schema.py": "tests/stream/test_work.py",
     "train/checkpoint.py": "tests/train/test_loop.py",
 }

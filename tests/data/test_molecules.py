@@ -167,6 +167,11 @@ class TestCsvFiles:
         assert len(read_molecules(path, smiles_column="isomeric_smiles")) == 1
         assert len(read_molecules(path, smiles_column=1)) == 1
 
+    def test_a_column_of_which_only_half_are_molecules_is_none(self, write):
+        with pytest.raises(InputError, match="no column holds SMILES"):
+            read_molecules(write("a.csv", "a,b\nCCO,1\nnone,2\n"))
+        assert len(read_molecules(write("b.csv", "a,b\nCCO,1\nnone,2\nCCN,3\n"))) == 2
+
     def test_no_candidate_is_an_error_that_lists_the_columns(self, write):
         with pytest.raises(InputError, match=r"no column holds SMILES.*'a', 'b'"):
             read_molecules(write("a.csv", "a,b\n1,2\n"))

@@ -8,7 +8,7 @@ from torch import nn
 from torch_geometric.utils import subgraph
 
 from vgib.nn.encoder import Encoder
-from vgib.nn.layers import LAYERS
+from vgib.nn.layers import EDGE_LAYERS, LAYERS
 from vgib.nn.pyg_layers import open_to_pyg
 from vgib.nn.sparse import Adjacency
 
@@ -168,3 +168,42 @@ def test_a_layer_is_finite_without_edges(name: str) -> None:
         assert out.shape == (num_nodes, 3)
         assert out.isfinite().all()
         assert x.grad.isfinite().all()
+
+
+# PyG's own layer behind each name of ours that reads edge features.
+THEIRS_WITH_EDGES = {
+    "gat-edge": lambda i, o, e: pyg.GATConv(i, o, edge_dim=e),
+    "gine": lambda i, o, e: pyg.GINEConv(mlp_of(i, o), train_eps=True, edge_dim=e),
+}
+
+
+@pytest.mark.parametrize("name", sorted(EDGE_LAYERS))
+@pytest.mark.parametrize("is_directed", [True, False])
+def test_a_layer_that_reads_edges_gives_pygs_values_and_gradients(
+    name: str, is_directed: bool
+) -> None:
+    x, edges = random_graph(is_directed=is_directed)
+    generator = torch.Generator().manual_seed(5)
+    attr = torch.randn(edges.shape[1], 2, dtype=x.dtype, generator=generator)
+    ours = EDGE_LAYERS[name](4, 3, 2).double()
+    theirs = THEIRS_WITH_EDGES[name](4, 3, 2).double()
+    with torch.no_grad():
+        for parameter in ours.parameters():
+            parameter.copy_(torch.randn(parameter.shape, generator=generator))
+    theirs.load_state_dict(ours.state_dict())
+    results = []
+    for layer in (ours, theirs):
+        leaf = x.clone().requires_grad_()
+        if layer is ours:
+            out = layer(leaf, Adjacency.from_edge_index(edges, len(x), attr=attr))
+        else:
+            out = layer(leaf, edges, attr)
+        (out * torch.linspace(-1, 1, out.numel()).view_as(out)).sum().backward()
+        grads = dict(layer.named_parameters())
+        results.append([out, leaf.grad, *(grads[key].grad for key in sorted(grads))])
+    for mine, yours in zip(*results, strict=True):
+        assert torch.allclose(mine, yours, atol=1e-10)
+
+
+def test_every_layer_that_reads_edges_is_compared_with_pygs() -> None:
+    assert set(THEIRS_WITH_EDGES) == set(EDGE_LAYERS)

@@ -1,0 +1,74 @@
+"""Lanes: who asks before the process is there waits, and what kills it is refused for itself."""
+
+import asyncio
+import time
+from collections.abc import Sequence
+
+import pytest
+
+from vgib.errors import InputError
+from vgib.serve.lanes import Lane, by_halves
+from vgib.serve.limits import BusyError, Limits
+from vgib.serve.worker import LostWorkerError
+
+
+def slow_to_start(asked: Sequence[int] | None) -> list[int]:
+    """Takes its time when it is told to be ready, and then doubles."""
+    if asked is None:
+        time.sleep(1)
+    return [2 * number for number in asked or ()]
+
+
+def test_a_lane_begins_at_once_and_who_asks_waits_for_its_process() -> None:
+    async def main() -> tuple[float, float, int]:
+        lane: Lane[int, int] = Lane(slow_to_start, Limits(), 120.0)
+        begun = time.monotonic()
+        lane.start()
+        started = time.monotonic() - begun
+        answer = await lane.ask(3)
+        answered = time.monotonic() - begun
+        await lane.stop()
+        return started, answered, answer
+
+    started, answered, answer = asyncio.run(main())
+    assert started < 0.9 < 1 <= answered and answer == 6  # /health need not wait for this
+
+
+def test_a_lane_gives_up_on_what_is_late() -> None:
+    async def main() -> None:
+        lane: Lane[int, int] = Lane(slow_to_start, Limits(), 0.1)
+        lane.start()
+        try:
+            await lane.ask(3)
+        finally:
+            await lane.stop()
+
+    with pytest.raises(BusyError, match=r"within 0\.1 seconds"):
+        asyncio.run(main())
+
+
+def halved(records: str, bad: str = "x", unusable: str = "") -> list[str]:
+    """Records in capitals, those that kill as the reason, in parentheses."""
+    asked: list[str] = []
+
+    async def ask(part: str) -> str:
+        asked.append(part)
+        if bad in part:
+            raise LostWorkerError("gone")
+        if unusable and set(part) <= set(unusable):
+            raise InputError("no molecule can be used")
+        return part.upper()
+
+    return asyncio.run(by_halves(ask, records, lambda record, why: f"({record} {why})"))
+
+
+def test_of_records_that_no_process_survives_each_is_refused_for_itself() -> None:
+    assert halved("abcd") == ["ABCD"]
+    assert halved("abxd") == ["AB", "(x gone)", "D"]
+    assert halved("x") == ["(x gone)"]
+    assert halved("xabx") == ["(x gone)", "A", "B", "(x gone)"]
+
+
+def test_a_half_that_cannot_be_used_is_refused_record_by_record() -> None:
+    told = ["(u no molecule can be used)"] * 2
+    assert halved("uuxd", unusable="u") == [*told, "(x gone)", "D"]

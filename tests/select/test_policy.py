@@ -129,3 +129,13 @@ def test_the_control_of_nodes_is_not_only_their_largest_part():
     control = selection.control(path, np.array([8]), np.random.default_rng(0))
     assert control.sum() == 8
     assert len(parts_of(path, np.flatnonzero(control).tolist())) > 1
+
+
+def test_whole_rings_count_by_their_mean_unless_the_prediction_decides():
+    graphs, blocks = Packed([4], [(0, 0, 1), (0, 1, 2), (0, 2, 3)]), np.array([0, 0, 0, 1])
+    scores = np.array([0.9, 0.4, 0.4, 0.1])  # the block scores .57, one of its nodes one half
+    sizes = {
+        by: Selection(rule="ring_intact", by=by).sizes(scores, graphs, blocks)
+        for by in ("scores", "prediction")
+    }
+    assert [sizes[by][0].tolist() for by in ("scores", "prediction")] == [[3], [1]]

@@ -70,7 +70,7 @@ class Sufficient:
     why_none: list[str | None]
 
 
-def sufficient_parts(answer: "Answer", n: int = 1) -> Sufficient:
+def sufficient_parts(answer: "Answer", n: int) -> Sufficient:
     """Searches the molecules of an answer, all at once, for up to ``n`` parts of each."""
     trees, sizes = answer.parts.candidates.trees, answer.graphs.sizes.tolist()
     anywhere, proposed = _suffice_anywhere(answer), _proposed(answer)

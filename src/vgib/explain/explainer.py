@@ -1,6 +1,7 @@
 """The contract of every post-hoc method: a model and graphs in, one score for each node out."""
 
 from collections.abc import Iterable
+from copy import copy
 from dataclasses import dataclass
 from inspect import signature
 from typing import Any, Self
@@ -48,7 +49,8 @@ class Case:
                     f"the model gives NaN or infinite outputs for {int(is_bad.sum())} graphs, the "
                     f"first of them graph {int(batch.index[is_bad][0])}; mend or remove them"
                 )
-            return cls(frozen, batch, clean, frozen.goal(clean.output) if goal is None else goal)
+            wanted = frozen.goal(clean.output) if goal is None else goal.to(batch.x.device)
+            return cls(frozen, batch, clean, wanted)
 
     @property
     def edge_index(self) -> Tensor:
@@ -158,8 +160,15 @@ def as_data(graphs: Any) -> list[Data]:
             )
         if not isinstance(item, Data):
             raise InputError(f"expected PyG Data objects; got {type(item).__name__}")
+        # What lies on a GPU is copied: PyG's own move would take the user's graph along.
+        item = item if is_on_cpu(item) else copy(item).cpu()
         items += item.to_data_list() if isinstance(item, PygBatch) else [item]
     return items
+
+
+def is_on_cpu(item: Data) -> bool:
+    """Whether every tensor of a graph is on the CPU, where graphs are packed."""
+    return all(value.is_cpu for value in item.to_dict().values() if isinstance(value, Tensor))
 
 
 def as_batch(batch: Any) -> Batch:

@@ -9,7 +9,7 @@ object is never touched: mode, parameters, gradients and masks are what they wer
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from copy import deepcopy
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from hashlib import sha256
 from typing import Any, Literal, get_args
@@ -308,6 +308,12 @@ class Frozen:
         if self._last is None and any(c is not None for c in (inputs, on_last, on_nodes)):
             with torch.no_grad():
                 self.run(batch)
+        batch, here = self._brought(batch), batch
+        inputs, edge_weight, message_weight = map(
+            self._moved, (inputs, edge_weight, message_weight)
+        )
+        if here is not batch:
+            on_message, on_last, on_nodes = map(_on_the_cpu, (on_message, on_last, on_nodes))
         edges: Any = batch.adj.edge_index
         plan = self._plan = _Plan(
             batch, edges, inputs, on_message=on_message, on_last=on_last, on_nodes=on_nodes
@@ -331,9 +337,26 @@ class Frozen:
         self._last = len(plan.states)
         if plan.num_nodes > batch.num_graphs or self._last_module is None:
             self._last_module = plan.modules
-        full = self._checked(output, batch)
+        full = self._checked(self._picked(output).to(here.x.device), here)
         assert plan.seen is not None
-        return Run(self._targeted(full), plan.seen, plan.states, full)
+        seen, *states = (each.to(here.x.device) for each in (plan.seen, *plan.states))
+        return Run(self._targeted(full), seen, states, full)
+
+    @cached_property
+    def device(self) -> torch.device:
+        """Where the model computes. Graphs, masks and all else stay on the CPU."""
+        held = (*self.model.parameters(), *self.model.buffers())
+        return held[0].device if held else torch.device("cpu")
+
+    def _brought(self, batch: Batch) -> Batch:
+        """The batch where the model is."""
+        if batch.x.device == self.device:
+            return batch
+        there = batch.source.batch(batch.index, device=self.device)
+        return replace(there, x=batch.x.to(self.device))
+
+    def _moved(self, value: Tensor | None) -> Tensor | None:
+        return None if value is None else value.to(self.device)
 
     @contextmanager
     def _explaining(self, plan: _Plan) -> Iterator[None]:
@@ -353,9 +376,8 @@ class Frozen:
             for layer in chosen:
                 layer.explain = None
 
-    def _checked(self, output: Any, batch: Batch) -> Tensor:
+    def _checked(self, output: Tensor, batch: Batch) -> Tensor:
         """One row for each graph, whose meaning is known."""
-        output = self._picked(output)
         rows: Tensor = output.unsqueeze(1) if output.dim() == 1 else output
         if CENTER in batch.named and rows.dim() == 2 and len(rows) == len(batch.x):
             center = batch.named[CENTER].nonzero().flatten()
@@ -402,8 +424,9 @@ class Frozen:
     @torch.no_grad()
     def of_nodes(self, batch: Batch) -> Tensor:
         """What a node-level model says of every node, ``[num_nodes, outputs]``."""
-        self._plan = _Plan(batch, batch.adj.edge_index)
-        rows = self._picked(self.forward(batch.x, batch.adj.edge_index, batch))
+        there = self._brought(batch)
+        self._plan = _Plan(there, there.adj.edge_index)
+        rows = self._picked(self.forward(there.x, there.adj.edge_index, there)).to(batch.x.device)
         rows = rows.unsqueeze(1) if rows.dim() == 1 else rows
         if not self._plan.are_nodes(rows) or rows.dim() != 2:
             raise InputError(
@@ -582,6 +605,19 @@ def _takes_weights(layer: Any) -> bool:
 def _renormalizes(layer: Any) -> bool:
     """Whether a layer takes edge weights and lets its normalization follow from them."""
     return isinstance(layer, GCNConv) and layer.normalize and not layer.cached
+
+
+def _on_the_cpu(change: Any) -> Any:
+    """A change of what a layer gives, made where masks are; the last argument is what is given."""
+    if change is None:
+        return None
+
+    def changed(*given: Any) -> Tensor:
+        *before, value = given
+        made: Tensor = change(*before, value.cpu())
+        return made.to(value.device)
+
+    return changed
 
 
 def packed(batch: Batch) -> PackedGraphs:

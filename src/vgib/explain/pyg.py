@@ -72,6 +72,26 @@ class _Algorithm(ExplainerAlgorithm):  # type: ignore[misc]  # PyG ships no type
         Whatever else the model takes (``edge_attr``, ``pos``, ...) is handed on by name.
         """
         self._take_settings()
+        there, (x, edge_index, target) = x.device, (each.cpu() for each in (x, edge_index, target))
+        batch = None if batch is None else batch.cpu()
+        kwargs = {k: v.cpu() if isinstance(v, Tensor) else v for k, v in kwargs.items()}
+        found = self._on_cpu(model, x, edge_index, target, index, batch, kwargs)
+        for name in ("node_mask", "edge_mask"):
+            if name in found:
+                found[name] = found[name].to(there)
+        return found
+
+    def _on_cpu(
+        self,
+        model: nn.Module,
+        x: Tensor,
+        edge_index: Tensor,
+        target: Tensor,
+        index: int | Tensor | None,
+        batch: Tensor | None,
+        kwargs: dict[str, Any],
+    ) -> Explanation:
+        """The masks of graphs that are where they are packed."""
         if self.model_config.task_level == ModelTaskLevel.node:
             return self._of_nodes(model, Data(x=x, edge_index=edge_index, **kwargs), index)
         graphs = side_by_side(x, edge_index, batch, kwargs)

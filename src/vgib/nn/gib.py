@@ -89,7 +89,7 @@ def donsker_varadhan(critic: nn.Module, graph: Tensor, subgraph: Tensor) -> Tens
 
 def _rotations(n: int, count: int) -> list[int]:
     """Random rotations of a batch of ``n`` that leave none in its place, when there are two."""
-    rotations: list[int] = torch.randint(1, max(n, 2), (count,)).tolist()
+    rotations: list[int] = torch.randint(1, max(n, 2), (count,), device="cpu").tolist()
     return rotations if n > 1 else [0] * count
 
 

@@ -18,6 +18,9 @@ def test_every_atom_has_a_place_inside_the_box() -> None:
     for x, y in drawn.places:
         assert left + MARGIN - 1 <= x <= left + width - MARGIN + 1
         assert top + MARGIN - 1 <= y <= top + height - MARGIN + 1
+    across, down = zip(*drawn.places, strict=True)
+    assert width == pytest.approx(max(across) - min(across) + 2 * MARGIN, abs=0.3)
+    assert height == pytest.approx(max(down) - min(down) + 2 * MARGIN, abs=0.3)
 
 
 def test_every_bond_is_drawn_and_belongs_to_its_two_atoms() -> None:

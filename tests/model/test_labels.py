@@ -89,6 +89,8 @@ def test_the_number_of_values_must_be_that_of_the_model() -> None:
         (np.zeros(4, dtype=complex), "must be numbers"),
         ([1.0, np.nan, np.inf, 2.0], "2 of 4 labels are NaN or infinite, the first of graph 1"),
         ([[1.0, 2.0]] * 3 + [[1.0, np.inf]], "1 of 4 labels.*graph 3"),
+        ([[1.0, np.nan]] * 2 + [[np.nan] * 2, [1.0, 2.0]], "1 of 4 labels.*graph 2"),
+        ([[1.0, np.nan]] * 4, "no graph has a label number 1"),
     ],
 )
 def test_labels_that_cannot_be_used_are_answered(y: Any, message: str) -> None:

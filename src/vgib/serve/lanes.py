@@ -1,5 +1,6 @@
 """Lanes: a process for each kind of work, so that no kind has to wait for another."""
 
+import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Any, Generic, TypeVar
 
@@ -37,6 +38,7 @@ class Lane(Generic[Q, A]):
     ) -> None:
         self.seconds, self.batch_seconds = seconds, batch_seconds or seconds
         self.worker = Worker(desk)
+        self.starting: asyncio.Future[Any] | None = None
         self.batcher: Batcher[Q, A] = Batcher(
             self._answer, end=self.worker.end, weight=weight, most=batch, waiting=limits.waiting
         )
@@ -52,11 +54,14 @@ class Lane(Generic[Q, A]):
             BusyError: there is none in time, or too many wait already.
             LostWorkerError: no process survives it.
         """
+        assert self.starting is not None
+        if not self.starting.done():  # no part of the time that a request may take
+            await asyncio.wait([self.starting])
         return await within(self.seconds, self.batcher.ask(question))
 
     def start(self) -> None:
         """Begins, in the running loop; who asks before the process is there waits for it."""
-        self.worker.warm_up()
+        self.starting = asyncio.wrap_future(self.worker.warm_up())
         self.batcher.start()
 
     async def stop(self) -> None:

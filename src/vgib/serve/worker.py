@@ -7,7 +7,8 @@ So the process that talks to the network never calls them: it stays alive, and k
 import asyncio
 import signal
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import suppress
 from typing import Any
 
 from vgib.data.processes import PATIENCE, WorkerProcess
@@ -56,9 +57,15 @@ class Worker:
         loop = asyncio.get_running_loop()
         return await loop.run_in_executor(self.thread, self._answer, question, seconds)
 
-    def warm_up(self) -> None:
+    def warm_up(self) -> "Future[Any]":
         """Has the process started, so that the first question need not wait for it."""
-        self.thread.submit(self._ready)  # what fails here fails again for who asks, and is told
+        return self.thread.submit(self._started)
+
+    def _started(self) -> None:
+        with suppress(
+            FaultError, BusyError, LostWorkerError
+        ):  # who asks is told, when it fails again
+            self._ready()
 
     def _ready(self) -> WorkerProcess:
         """The process, started and with its models loaded."""

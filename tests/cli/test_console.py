@@ -57,13 +57,21 @@ def test_refused_lines_and_used_parts_are_named(capsys: pytest.CaptureFixture[st
     assert err[1].startswith("line 3 (CC(=O)[O-].[Na+]): kept the largest of 2 components")
 
 
-def test_of_many_refused_lines_the_first_are_named_and_the_rest_counted(
+def test_what_is_wrong_with_many_lines_is_said_once(capsys: pytest.CaptureFixture[str]) -> None:
+    console.report_rejected(from_smiles(["C"] + ["oops"] * 25))
+    (line,) = capsys.readouterr().err.splitlines()
+    assert line.startswith("line 2 (oops) and 24 more lines: ")
+
+
+def test_of_many_reasons_the_commonest_are_told_and_the_rest_counted(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    console.report_rejected(from_smiles(["C"] + ["oops"] * 25))
+    wrong = [f"C[NH{'C' * n}](C" + ")" * (n + 2) for n in range(1, 26)]
+    console.report_rejected(from_smiles(["C", "oops", "oops", *wrong]))
     err = capsys.readouterr().err.splitlines()
     assert len(err) == console.MOST_REPORTED + 1
-    assert err[-1] == "... and 15 more lines that cannot be used"
+    assert err[0].startswith("line 2 (oops) and 1 more line: ")
+    assert err[-1] == "... and 16 more lines that cannot be used"
 
 
 def test_the_bar_is_told_of_epochs_with_and_without_validation() -> None:

@@ -152,6 +152,14 @@ def test_pictures_are_named_by_line_and_name(
         picture_writer(tmp_path, "gif")
 
 
+def test_pictures_tell_signed_effects_in_their_unit(model: Path, tmp_path: Path) -> None:
+    found = Recognize(model, details=True)(chunk_of(SMILES[:1])).results
+    picture_writer(tmp_path, "svg", "log units")(found)
+    largest = max(map(abs, found["effects"][0].as_py()))
+    text = (tmp_path / "000001.svg").read_text()
+    assert "log units" in text and f"+{largest:.2g}" in text
+
+
 def test_outputs_are_checked_before_the_work(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"must end in \.csv, \.jsonl"):
         check_outputs([tmp_path / "a.xlsx"])

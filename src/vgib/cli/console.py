@@ -136,16 +136,20 @@ def write_rows(rows: list[dict[str, Any]]) -> None:
 
 
 def report_rejected(molecules: "Molecules") -> None:
-    """Lines that could not be used, and those used in part: number, text, reason."""
-    for item in molecules.rejected[:MOST_REPORTED]:
-        say(f"line {item.line} ({shortened(item.text)}): {item.reason}")
-    if (more := len(molecules.rejected) - MOST_REPORTED) > 0:
-        say(f"... and {more} more lines that cannot be used")
-    times = Counter(note.message for note in molecules.notes)
-    first = {note.message: note for note in reversed(molecules.notes)}
-    for message, count in times.most_common(MOST_REPORTED):
-        where = f"line {first[message].line} ({shortened(first[message].text)})"
-        say(f"{where}{and_more(count)}: {shortened(message, 300)}")
+    """Lines that could not be used, and those that were changed: number, text, reason.
+
+    What is to be said of several lines is said once, with the first of them.
+    """
+    for items, rest in ((molecules.rejected, "that cannot be used"), (molecules.notes, "")):
+        times = Counter(message for _, _, message in items)
+        first = {item[2]: item for item in reversed(items)}
+        told = times.most_common(MOST_REPORTED)
+        for message, count in sorted(told, key=lambda one: first[one[0]][0]):
+            line, text, _ = first[message]
+            where = f"line {line} ({shortened(text)}){and_more(count)}"
+            say(f"{where}: {shortened(message, 300)}")
+        if rest and (more := len(items) - sum(count for _, count in told)):
+            say(f"... and {counted(more, 'more line')} {rest}")
 
 
 def and_more(count: int) -> str:

@@ -32,6 +32,9 @@ TOLD = ("score", "keep_ratio", "value", "effect")
 DRAWN = ["line", "id", "smiles", "scores", "effects", "subgraphs"]
 """What a picture is made of."""
 
+PICTURE = (600, 420)
+"""Width and height of a picture, with room for a legend that names the unit of effects."""
+
 LONGEST_NAME = 60
 """Letters of a molecule's name in the name of its picture."""
 
@@ -271,7 +274,7 @@ def picture_writer(folder: Path, format: str, unit: str = "") -> Write:
     def write(results: pa.Table) -> None:
         for row in results.select(DRAWN).to_pylist():
             chosen = row["subgraphs"][0]["atoms"] if row["subgraphs"] else None
-            told = {"effects": row["effects"], "unit": unit, "format": format}
+            told = {"effects": row["effects"], "unit": unit, "size": PICTURE, "format": format}
             drawn = draw(row["smiles"], row["scores"], chosen, **told)
             name = re.sub(r"[^\w.-]+", "_", row["id"] or "")[:LONGEST_NAME].strip("._")
             stem = f"{row['line']:06d}{name and '_'}{name}"

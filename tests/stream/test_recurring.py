@@ -28,7 +28,7 @@ def made() -> list[SeenMolecule]:
 
 
 def test_groups_and_rings_are_counted_wherever_they_are() -> None:
-    found = recurring(made(), ["*[N+](=O)[O-]", "*c1ccccc1"])
+    found = recurring(made(), ["*CC", "*[N+](=O)[O-]", "*c1ccccc1", "*CO"])
     by_name = {entry.called or entry.fragment: entry for entry in found.entries}
     nitro, benzene = by_name["nitro"], by_name["benzene"]
     assert (nitro.kind, nitro.count, nitro.fragment) == ("group", 8, "*[N+](=O)[O-]")
@@ -38,6 +38,8 @@ def test_groups_and_rings_are_counted_wherever_they_are() -> None:
     assert (benzene.kind, benzene.count, benzene.mean_without) == ("ring", 16, None)
     assert found.matches["nitro"] == [2, 4, 6, 8, 10, 12, 14, 16]
     assert len({entry.fragment for entry in found.entries}) == len(found.entries)
+    assert [entry.fragment for entry in found.entries if entry.kind == "part"] == ["*CO"]
+    assert by_name["*CO"].count == 4  # as a substructure, in all that have an ether
 
 
 def test_changes_that_come_again_are_told_with_their_interval(tmp_path: Path) -> None:

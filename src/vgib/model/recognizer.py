@@ -38,6 +38,7 @@ from vgib.model.labels import (
 )
 from vgib.model.results import Recognitions, Subgraph
 from vgib.model.shipped import find
+from vgib.model.words import unit_of
 from vgib.nn.bottleneck import PLACES, Bottleneck, NoBottleneck, bottlenecks
 from vgib.nn.encoder import NAMES
 from vgib.nn.net import Goal, SubgraphNet, build
@@ -369,13 +370,18 @@ class SubgraphRecognizer:
     def name_outputs(
         self, classes: Sequence[str] | None = None, targets: Sequence[str] | None = None
     ) -> None:
-        """Tells the card what classes are called, class 0 first, or each of several values."""
+        """Tells the card what classes are called, class 0 first, or the columns of the values.
+
+        Several values go by the names of their columns; one has the unit that its column names.
+        """
         for model in (self, *self.further_):
             card = model.card_
             if classes is not None and card.classes is not None:
                 card.class_names = [classes[number] for number in card.classes]
             if targets is not None and card.classes is None and card.outputs == len(targets) > 1:
                 card.targets = list(targets)
+            if targets is not None and card.classes is None and len(targets) == 1:
+                card.unit = card.unit or unit_of(targets[0])
 
     def calibrate(self, held_out: PackedGraphs) -> None:
         """Tells the card how far predictions are off, from labeled graphs that did not train.

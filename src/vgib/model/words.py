@@ -1,5 +1,6 @@
 """What a model predicts, in the words of its user: named classes, values with their unit."""
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -71,6 +72,19 @@ class Wording:
             told = zip(self.targets, each, strict=True)
             return ", ".join(f"{name} {one:.4g} {self.unit}".rstrip() for name, one in told)
         return f"{' '.join(f'{one:.4g}' for one in each)} {self.unit}".rstrip()
+
+
+def unit_of(column: str) -> str:
+    """The unit that stands at the end of a column's name, in brackets; empty where there is none.
+
+    >>> unit_of("IC50 [nM]"), unit_of("LOG HLM_CLint (mL/min/kg)"), unit_of("pIC50")
+    ('nM', 'log mL/min/kg', '')
+    """
+    found = re.fullmatch(r"(.*\S)\s*[\[(]([^\[\]()]{1,40})[\])]", column.strip())
+    if found is None:
+        return ""
+    is_log = re.match(r"log(?:10)?(?![a-z])", found[1], re.IGNORECASE) is not None
+    return f"log {found[2]}" if is_log else found[2]
 
 
 PLAIN = Wording()

@@ -8,6 +8,7 @@ property is compared :math:`m` times, so that each interval is one of level
 """
 
 import csv
+import re
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -27,6 +28,9 @@ from vgib.stream.ledger import EXAMPLES, FEWEST, LedgerEntry, Moments, SeenMolec
 
 MOST_PARTS = 100
 """Recognized parts that are looked for in every molecule, the commonest first."""
+
+PLAIN_CHAIN = re.compile(r"[C*()=#]+")
+"""Parts of carbon chains alone: nearly every molecule has them somewhere."""
 
 Atoms = frozenset[int]
 
@@ -101,19 +105,20 @@ def recurring(seen: Sequence[SeenMolecule], parts: Sequence[str]) -> Recurring:
         parts: The SMILES of recognized parts, the commonest first.
     """
     mols = [as_mol(one.smiles) for one in seen]
-    places = _places(mols, parts[:MOST_PARTS])
+    telling = [part for part in parts if not PLAIN_CHAIN.fullmatch(part)]
+    places = _places(mols, telling[:MOST_PARTS])
     pairs = matched_pairs(mols)
     common = {key: there for key, there in places.items() if len(there) > 1}
     compared = sum(min(len(there), len(seen) - len(there)) >= FEWEST for there in common.values())
-    ranked = sorted(common.items(), key=lambda item: (-len(item[1]), item[0][0] == "part", item[0]))
     entries: list[LedgerEntry] = []
     matches = {}
-    for (kind, called), there in ranked:
+    for (kind, called), there in common.items():  # those with names come first
         entry = _entry(kind, called, there, seen, mols, pairs, max(1, compared))
         if kind == "part" and entry.fragment in {other.fragment for other in entries}:
             continue  # it goes by its name already
         entries.append(entry)
         matches[called] = [seen[row].line for row in there]
+    entries.sort(key=lambda entry: (-entry.count, entry.fragment, entry.called))
     cores = common_cores(mols)
     return Recurring(entries, matches, _changes(pairs, seen), list(_substituents(cores, seen)))
 
@@ -200,7 +205,7 @@ def _changes(pairs: Sequence[MatchedPair], seen: Sequence[SeenMolecule]) -> list
         for one, other in each:
             steps.add(seen[other].value - seen[one].value)
         low, high = welch(steps, None, compared)
-        names = tuple(f"{seen[a].name} / {seen[b].name}" for a, b in each[:EXAMPLES])
+        names = tuple(f"{seen[a].name}/{seen[b].name}" for a, b in each[:EXAMPLES])
         changes.append(Change(before, after, steps.count, steps.mean, low, high, names))
     return sorted(changes, key=lambda one: (-one.pairs, one.before, one.after))
 

@@ -72,6 +72,19 @@ def mean(values: Array, *, seed: int = 0) -> Estimate:
     return bootstrap_rows(lambda rows: kept[rows].mean(1), len(kept), seed=seed)
 
 
+SHARES = ("accuracy", "auc", "coverage", "precision", "same_class", "share")
+"""How the names of metrics end that cannot leave [0, 1]."""
+
+
+def is_share(name: str) -> bool:
+    """Whether a metric of this name cannot leave [0, 1].
+
+    >>> is_share("control_random_node_auc"), is_share("r_squared"), is_share("accuracy_of_hERG")
+    (True, False, True)
+    """
+    return name.endswith(SHARES) or name.startswith("accuracy_of_")
+
+
 def accuracy(predicted: Array, y: Array) -> Estimate:
     """The share of graphs whose class is right."""
     return mean(np.asarray(predicted) == np.asarray(y))

@@ -24,10 +24,10 @@ from torch_geometric.nn import GCN, global_add_pool
 from vgib.data import catalog
 from vgib.data.molecules import from_smiles, load_drugs
 from vgib.data.packed import PackedGraphs
-from vgib.explain import gnnexplainer
 from vgib.explain.explainer import Case
 from vgib.explain.frozen import Frozen
 from vgib.explain.many import explain_many, score
+from vgib.explain.methods import gnnexplainer
 from vgib.explain.methods.fidelity_gate import FidelityGate
 from vgib.select.random import random_connected
 from vgib.train.loop import seeded

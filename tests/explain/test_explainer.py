@@ -29,12 +29,14 @@ CASES: dict[str, dict[str, Any]] = {
     "occlusion": {},
     "pgexplainer": {"steps": 3},
     "random": {},
+    "random-connected": {},
     "subgraphx": {"samples": 1},
     "vgib": {"steps": 3},
+    "vgib-beta0": {"steps": 3},
     "vgib-counts": {"steps": 3},
     "vgib-paper": {"steps": 3},
 }
-RANDOM = {"random", "subgraphx", "gnnexplainer", "fidelity-each"}
+RANDOM = {"random", "random-connected", "subgraphx", "gnnexplainer", "fidelity-each"}
 """Scores are drawn, or start from a draw that depends on the place in the batch."""
 DETERMINISTIC = sorted(set(CASES) - RANDOM)
 MODELS = ["ours-gcn", "ours-gat", "gcn", "gin-mean", "gat-max", "sage", "value"]

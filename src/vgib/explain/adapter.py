@@ -297,6 +297,13 @@ class PosthocVGIB(Adapted):
         super().__init__(steps=steps, batch_size=batch_size, **options)
 
 
+@explainers.register("vgib-beta0")
+class PosthocFreeVGIB(PosthocVGIB):
+    """The control of ``vgib``: nothing has a price, so that whatever passes is kept."""
+
+    defaults: ClassVar[dict[str, Any]] = {"beta": 0.0}
+
+
 @explainers.register("vgib-counts")
 class PosthocCounts(PosthocVGIB):
     """The same, asked what counts in the place of what suffices.

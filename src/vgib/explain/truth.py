@@ -11,6 +11,8 @@ from torch import Tensor
 
 from vgib.data.packed import PackedGraphs
 from vgib.errors import InputError
+from vgib.explain.explainer import Case, Explainer, explainers
+from vgib.explain.frozen import packed
 from vgib.explain.lift import to_edges
 from vgib.metrics import Array, Estimate, area_under_roc, mean, node_auc, precision_at_truth
 from vgib.metrics import agreement as agreement_of_choices
@@ -291,3 +293,12 @@ def random_connected_scores(graphs: PackedGraphs, *, seed: int = 0) -> Tensor:
             neighbors = sender[indptr[came] : indptr[came + 1]].tolist()
             border += [node for node in neighbors if node in waiting and node not in border]
     return scores
+
+
+@explainers.register("random-connected")
+class RandomConnected(Explainer):
+    """The control for connected parts: random scores whose best nodes hang together."""
+
+    def explain(self, case: Case) -> Tensor:
+        """Drawn, not computed; see :func:`random_connected_scores`."""
+        return random_connected_scores(packed(case.batch), seed=self.seed)

@@ -21,7 +21,7 @@ from vgib.select.blocktree import block_trees, connected_subgraphs, nearest_size
 from vgib.select.policy import Selection
 from vgib.serve.limits import TooMuchError
 from vgib.serve.uploads import read_chunks
-from vgib.stream.ledger import FEWEST, _Moments, _welch
+from vgib.stream.ledger import FEWEST, Moments, welch
 from vgib.stream.manifest import CountError, InputFile, Manifest
 from vgib.stream.ray_parts import _Account
 from vgib.stream.ray_reading import row_of
@@ -129,9 +129,9 @@ def test_a_resample_is_judged_by_its_own_mean() -> None:
 
 def test_five_on_either_side_have_an_interval_and_four_have_none() -> None:
     assert FEWEST == 5
-    enough, few = _Moments(5, 1.0, 2.0), _Moments(4, 1.0, 2.0)
-    assert _welch(enough, enough)[0] is not None
-    assert _welch(enough, few) == _welch(few, enough) == (None, None)
+    enough, few = Moments(5, 1.0, 2.0), Moments(4, 1.0, 2.0)
+    assert welch(enough, enough)[0] is not None
+    assert welch(enough, few) == welch(few, enough) == (None, None)
 
 
 def test_as_many_as_a_limit_says_are_taken_and_one_more_is_not(tmp_path: Any) -> None:

@@ -40,7 +40,10 @@ def test_drugs_are_put_together_again() -> None:
 
 @pytest.mark.parametrize(
     "smiles",
-    ["O=[N+]([O-])c1ccccc1", "C[N+](C)(C)CCO", "CC(=O)[O-].[Na+]", "[Cl-].C[NH3+]", "[Ca+2].[O-]C"],
+    [
+        *["O=[N+]([O-])c1ccccc1", "C[N+](C)(C)CCO", "CC(=O)[O-].[Na+]", "[Cl-].C[NH3+]"],
+        *["[Ca+2].[O-]C", "FC(Cl)(Br)I", "[F-].[K+]", "[Br-].[Li+]", "[I-].[Na+]"],
+    ],
 )
 def test_charges_are_read_off_the_bonds(smiles: str) -> None:
     assert flat(assembled(*taken_apart(smiles))) == flat(smiles)

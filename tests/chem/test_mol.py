@@ -171,6 +171,7 @@ def test_a_dot_that_separates_nothing_is_no_mixture():
         ("c1cccc1", r"no valid alternation of double bonds.*\[nH\]"),
         ("cC", "atom 1 is written as aromatic but is in no ring"),
         ("CC.c1cccc1", "no valid alternation"),
+        ("CC.c1cccc1", "atoms 3, 4, 5, 6, 7 has"),
         ("[H]C(C)(C)(C)C", "has 5 bonds"),
     ],
 )

@@ -93,6 +93,14 @@ def test_a_part_that_says_nothing_has_lost_all_evidence() -> None:
     assert yardstick.weight(whole).tolist() == pytest.approx([1.5, 0.75, 0.75])
 
 
+def test_the_yardstick_of_several_values_is_the_mean_of_each() -> None:
+    yardstick = Yardstick(replace(SITE, task="regression"))
+    whole = torch.tensor([[1.0, 0.0], [3.0, 4.0], [2.0, 2.0]])
+    yardstick.watch(whole, torch.zeros(1, 2), torch.ones(3))
+    expected = divergence(whole, torch.zeros(3, 2), "regression").mean(0)
+    torch.testing.assert_close(yardstick.evidence, expected)
+
+
 # ---- the predictor of parts ----------------------------------------------------------------------
 
 

@@ -11,6 +11,7 @@ from tests.serve.support import IMATINIB, PARACETAMOL
 
 from vgib.data.molecules import load_drugs
 from vgib.errors import InputError
+from vgib.serve import uploads
 from vgib.serve.limits import BusyError, Limits, TooMuchError
 from vgib.serve.shelf import ModelShelf
 from vgib.serve.uploads import CHUNK, begun, read_chunks, recognize
@@ -148,3 +149,12 @@ def test_a_table_waits_longer_than_its_rows_may_be_computed_for(shelf: ModelShel
 
     tables = Service(shelf, Limits(seconds=7, patience=70)).tables
     assert (tables.batch_seconds, tables.seconds) == (7, 70)
+
+
+def test_a_table_may_take_exactly_the_memory_that_it_may_take() -> None:
+    body, room = b"smiles\nCCO\nCCN\n", uploads.BYTES_IN_MEMORY
+    needed = sum(chunk.nbytes for chunk in read_chunks(body, format="csv", rows=10, most=10**6))
+    assert needed % room == 0
+    assert read_chunks(body, format="csv", rows=10, most=needed // room)
+    with pytest.raises(TooMuchError, match="bytes of text"):
+        read_chunks(body, format="csv", rows=10, most=needed // room - 1)

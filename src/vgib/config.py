@@ -147,6 +147,10 @@ class Preset(Settings):
 
     summary: str = Field(description="What it is, in a sentence.")
     method: str = Field(description="The name of its bottleneck.")
+    encoder: str = Field(default="gcn", description="The name of its encoder.")
+    bond_encoder: str = Field(
+        default="gcn", description="That for molecules, whose bonds are known."
+    )
     bottleneck: dict[str, Any] = Field(default_factory=dict)
     architecture: dict[str, Any] = Field(default_factory=dict)
     training: dict[str, Any] = Field(default_factory=dict)
@@ -173,8 +177,10 @@ PRESETS: dict[str, Preset] = {
     "recommended": Preset(
         summary="What we found to work best; docs/presets.md says why.",
         method="vgib",
+        encoder="gin",
+        bond_encoder="gine",
         architecture={"hidden": 64, "depth": 3, "head_hidden": 64},
-        training={"epochs": 20, "steps": 800, "batch_size": 64, "lr": 3e-3, "cosine": True},
+        training={"epochs": 20, "steps": 2000, "batch_size": 64, "lr": 3e-3, "cosine": True},
     ),
 }
 

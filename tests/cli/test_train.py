@@ -33,6 +33,17 @@ def test_training_prints_json(run: Run, table: Path, tmp_path: Path) -> None:
     assert record["model"] == str(out) and "accuracy" in record["metrics"]
 
 
+def test_members_of_other_seeds_answer_together(run: Run, table: Path, tmp_path: Path) -> None:
+    asked = ("train", table, "--target", "qed", "--seed", "4", *QUICK)
+    assert run(*asked, "--out", tmp_path / "usual").code == 0
+    assert run(*asked, "--out", tmp_path / "alone", "--members", "1").code == 0
+    usual, alone = (SubgraphRecognizer.load(tmp_path / name) for name in ("usual", "alone"))
+    assert [one.card_.training["seed"] for one in usual.members()] == [4, 5, 6]
+    assert len(alone.members()) == 1
+    assert usual.members()[0].predict(["CCO"]) == alone.predict(["CCO"])
+    assert run(*asked, "--out", tmp_path / "none", "--members", "0").code == 2
+
+
 @pytest.mark.parametrize("split", ["random", "scaffold", "file-order"])
 def test_every_split_trains(split: str, run: Run, table: Path, tmp_path: Path) -> None:
     out = tmp_path / "model"

@@ -434,7 +434,8 @@ def test_the_net_is_a_plain_module_that_predicts_the_same(
     batch = Batch.from_data_list(MOTIFS.to_data_list())
     with torch.no_grad():
         logits = of_motifs.net_(batch.x, batch.edge_index, batch.batch)
-        value = of_molecules.net_(MOLECULES[3].x, MOLECULES[3].edge_index)
+        molecule = MOLECULES[3]  # its bonds are read too
+        value = of_molecules.net_(molecule.x, molecule.edge_index, edge_attr=molecule.edge_attr)
     assert np.allclose(logits.softmax(1).numpy(), of_motifs.predict_proba(MOTIFS), atol=1e-5)
     assert value.item() == pytest.approx(of_molecules.predict(SMILES[3:4])[0], abs=1e-5)
 
@@ -670,3 +671,29 @@ def test_molecules_are_their_graphs() -> None:
     assert np.array_equal(
         recognizer().fit(read).predict(read), recognizer().fit(SMILES, QED).predict(SMILES)
     )
+
+
+def test_the_default_encoder_reads_bonds_where_there_are_any() -> None:
+    assert recognizer().fit(SMILES, QED).card_.encoder == "gine"
+    assert recognizer().fit(MOTIFS).card_.encoder == "gin"
+    assert recognizer(preset="paper").fit(SMILES, QED).card_.encoder == "gcn"
+    assert "gin" not in repr(SubgraphRecognizer())
+
+
+def test_no_value_is_predicted_far_beyond_those_of_training(tmp_path: Path) -> None:
+    model = recognizer().fit(SMILES, QED, val=(SMILES, QED))
+    (low, high), (least, most) = model.card_.bounds[0], (min(QED), max(QED))
+    assert low == pytest.approx(least - 0.1 * (most - least), abs=1e-2)
+    assert high == pytest.approx(most + 0.1 * (most - least), abs=1e-2)
+    with torch.no_grad():
+        model.network_.target_mean += 100.0
+    assert model.predict(SMILES[:2]).tolist() == pytest.approx([high, high], abs=1e-5)
+    model.save(tmp_path)
+    assert SubgraphRecognizer.load(tmp_path).predict(SMILES[:1])[0] == pytest.approx(high, abs=1e-5)
+
+
+def test_how_many_epochs_are_planned_is_how_many_there_are() -> None:
+    model = SubgraphRecognizer(hidden=4, steps=7, batch_size=10)
+    told: list[Any] = []
+    model.fit(SMILES, QED, val=(SMILES, QED), on_epoch=told.append)
+    assert len(told) == model.planned_epochs(30)

@@ -50,7 +50,7 @@ def evaluate(
     target: Targets = None,
     classes: Classes = False,
     smiles_column: Structures = None,
-    encoder: Encoder = "gcn",
+    encoder: Encoder = None,
     bottleneck: Bottleneck = None,
     preset: Preset = "recommended",
     settings: Settings = None,

@@ -53,10 +53,11 @@ Classes = Annotated[
     ),
 ]
 Encoder = Annotated[
-    str,
+    str | None,
     typer.Option(
         help="The kind of network that reads graphs: gcn, gat, sage or gin; gine and gat-edge "
-        "read bonds too."
+        "read bonds too. By default that of the preset: recommended is gine for molecules and gin "
+        "for other graphs."
     ),
 ]
 Bottleneck = Annotated[

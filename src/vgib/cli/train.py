@@ -37,7 +37,7 @@ def train(
     target: Targets = None,
     classes: Classes = False,
     smiles_column: Structures = None,
-    encoder: Encoder = "gcn",
+    encoder: Encoder = None,
     bottleneck: Bottleneck = None,
     preset: Preset = "recommended",
     settings: Settings = None,
@@ -63,7 +63,15 @@ def train(
             "or none (as they are written)."
         ),
     ] = "usual",
-    seed: Annotated[int, typer.Option(help="Seed of the split and of the training.")] = 0,
+    members: Annotated[
+        int,
+        typer.Option(
+            min=1,
+            help="How many networks are trained, each from a seed of its own. They answer "
+            "together: better than one alone, and with a spread.",
+        ),
+    ] = 3,
+    seed: Annotated[int, typer.Option(help="Seed of the split and of the first member.")] = 0,
     checkpoint: Annotated[
         Path | None,
         typer.Option(help="A file to go on from after an interruption; on Ray, a folder."),
@@ -126,13 +134,21 @@ def train(
     if names is not None:
         say(f"column {str(target and target[0])!r} holds classes: {', '.join(names)}")
     parts = split_graphs(loaded, split, seed=seed)
-    with console.epochs_bar(model.settings().training.epochs) as on_epoch:
-        model.fit(
-            loaded[parts.train],
-            val=loaded[parts.val],
-            on_epoch=on_epoch,
-            **_how(engine, address, workers, checkpoint, out),
-        )
+    given, trained = model.get_params(), []
+    for number in range(members):
+        one = SubgraphRecognizer(**given | {"seed": given["seed"] + number})
+        title = f"member {number + 1} of {members}" if members > 1 else "training"
+        with console.epochs_bar(one.planned_epochs(len(parts.train)), title) as on_epoch:
+            one.fit(
+                loaded[parts.train],
+                val=loaded[parts.val],
+                on_epoch=on_epoch,
+                **_how(engine, address, workers, checkpoint, out, number),
+            )
+        trained.append(one)
+    model = SubgraphRecognizer.together(trained)
+    if members > 1:
+        model.calibrate(loaded[parts.val])
     model.name_outputs(names, target)
     found = model.evaluate(loaded[parts.test])
     learned = f"{' and '.join(target)}, learned from" if target else f"{model.bottleneck} on"
@@ -156,11 +172,23 @@ def train(
 
 
 def _how(
-    engine: Engine, address: str | None, workers: int, checkpoint: Path | None, out: Path
+    engine: Engine,
+    address: str | None,
+    workers: int,
+    checkpoint: Path | None,
+    out: Path,
+    member: int,
 ) -> dict[str, Any]:
-    """Who trains, and where the checkpoint is kept; a cluster cannot do without one."""
+    """Who trains, and where the checkpoint is kept; a cluster cannot do without one.
+
+    The first member's has the name that was given, a further one's ends in its number.
+    """
+    if checkpoint is None and engine != "local":
+        checkpoint = out / "training"
+    if checkpoint is not None and member:
+        checkpoint = checkpoint.with_name(f"{checkpoint.name}-{member}")
     if engine == "local":
         return {"checkpoint": checkpoint}
     from vgib.train.on_ray import RayTraining
 
-    return {"checkpoint": checkpoint or out / "training", "loop": RayTraining(workers, address)}
+    return {"checkpoint": checkpoint, "loop": RayTraining(workers, address)}

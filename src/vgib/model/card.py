@@ -98,6 +98,12 @@ class Card(BaseModel):
         description="How far the prediction from a sufficient part may lie from that of the whole: "
         "the mean error on held-out graphs, of each value or of the probability of the class.",
     )
+    bounds: list[tuple[float, float]] | None = Field(
+        default=None,
+        description="The lowest and the highest value of each target that is predicted: what "
+        "training graphs had, and a tenth of their range beyond. A sum over an unusual graph can "
+        "be far off.",
+    )
     interval: float | None = Field(
         default=None,
         description="Half the width of the interval that held 90 % of the measured values of "

@@ -82,24 +82,24 @@ def as_read_by(card: Card, graphs: PackedGraphs) -> PackedGraphs:
             f"({'codes' if is_coded else 'floats'}); this model was trained on {card.in_channels} "
             f"({'codes' if card.cardinalities else 'floats'})"
         )
-    if card.edge_channels:
-        found = edge_features(card.encoder, graphs)
-        kind, width = found["edge_features"], found["edge_channels"]
-        if kind != card.edge_features or (kind == "floats" and width != card.edge_channels):
-            raise InputError(
-                f"the edges of the graphs have {width} features ({kind}); this model was trained "
-                f"on {card.edge_channels} ({card.edge_features})"
-            )
-    if card.cardinalities is None:
-        return graphs
-    read = replace(graphs, cardinalities=tuple(card.cardinalities))
-    if card.features is None and atom_features(graphs):
+    read = graphs
+    if card.cardinalities is not None:
+        read = replace(graphs, cardinalities=tuple(card.cardinalities))
+    if card.cardinalities and card.features is None and atom_features(graphs):
         raise InputError("the graphs are molecules; this model was trained on other graphs")
     if card.features is not None and atom_features(read) is None:
         raise InputError(
             "this model was trained on molecules; give SMILES, or graphs made from them, which "
             "carry their bonds and their SMILES"
         )
+    if card.edge_channels:
+        found = edge_features(card.encoder, read)
+        kind, width = found["edge_features"], found["edge_channels"]
+        if kind != card.edge_features or (kind == "floats" and width != card.edge_channels):
+            raise InputError(
+                f"the edges of the graphs have {width} features ({kind}); this model was trained "
+                f"on {card.edge_channels} ({card.edge_features})"
+            )
     return read
 
 

@@ -20,6 +20,9 @@ log = logging.getLogger(__name__)
 
 ClassWeight = Literal["balanced"] | Sequence[float] | None
 
+BEYOND = 0.1
+"""How far beyond the training values a value may be predicted, as a share of their range."""
+
 
 def with_labels(graphs: PackedGraphs, y: Any = None) -> PackedGraphs:
     """The graphs with usable labels, their own or ``y``, or an error that says what is wrong."""
@@ -162,3 +165,11 @@ def as_targets(
     if not torch.equal(known[number].to(graphs.y.dtype), graphs.y):
         raise InputError(f"some graphs have classes beyond {classes}, which were trained on")
     return replace(graphs, y=number)
+
+
+def bounds_of(values: Tensor) -> list[tuple[float, float]]:
+    """The range of each column and a tenth of it beyond, ``[graphs, targets]``; NaN is left out."""
+    known = values.double().numpy()
+    low, high = np.nanmin(known, axis=0), np.nanmax(known, axis=0)
+    beyond = BEYOND * (high - low)
+    return list(zip((low - beyond).tolist(), (high + beyond).tolist(), strict=True))

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Sequence
 from copy import copy, deepcopy
 from dataclasses import replace
 from functools import cached_property
-from math import isnan
+from math import ceil, isnan
 from pathlib import Path
 from typing import Any, NamedTuple, get_args
 
@@ -31,6 +31,7 @@ from vgib.model.known import Known, conformal_half_width
 from vgib.model.labels import (
     ClassWeight,
     as_targets,
+    bounds_of,
     class_weights,
     labels_each,
     task_of,
@@ -44,8 +45,15 @@ from vgib.nn.encoder import NAMES
 from vgib.nn.net import Goal, SubgraphNet, build
 from vgib.registry import option_names, parameters_of
 from vgib.select.policy import Selection
-from vgib.train.checkpoint import Epoch, History
-from vgib.train.loop import predict_all, predict_counts, predict_parts, seeded, train
+from vgib.train.checkpoint import Epoch, History, stage_epochs
+from vgib.train.loop import (
+    epochs_for,
+    predict_all,
+    predict_counts,
+    predict_parts,
+    seeded,
+    train,
+)
 
 log = logging.getLogger(__name__)
 
@@ -90,7 +98,8 @@ class SubgraphRecognizer:
         encoder: ``"gcn"``, ``"gat"``, ``"sage"``, ``"gin"``; ``"gine"`` or ``"gat-edge"``, which
             read bonds or the graphs' ``edge_attr``; or any module that is called with
             ``(x, edge_index)``, and ``edge_attr`` where it names it, and has an attribute
-            ``out_channels``. A copy of it is trained.
+            ``out_channels``. A copy of it is trained. That of the preset when ``None``:
+            recommended is ``"gine"`` for molecules and ``"gin"`` for other graphs.
         bottleneck: ``"vgib"``, ``"vgib-paper"``, ``"vgib-reference"``, ``"gib"``, ``"gsat"``,
             ``"gmt-sam"``, ``"attention"``, ``"none"``, or a
             :class:`~vgib.nn.bottleneck.Bottleneck`, class or instance (of which a copy is trained);
@@ -128,7 +137,7 @@ class SubgraphRecognizer:
 
     def __init__(
         self,
-        encoder: str | nn.Module = "gcn",
+        encoder: str | nn.Module | None = None,
         bottleneck: str | type[Bottleneck] | Bottleneck | None = None,
         *,
         task: Goal | None = None,
@@ -158,7 +167,9 @@ class SubgraphRecognizer:
         return open_to_pyg(self.network_)
 
     def __repr__(self) -> str:
-        given = [repr(self.encoder), repr(self.bottleneck), f"preset={self.preset!r}"]
+        own = [] if self.encoder is None else [repr(self.encoder)]
+        given = [*own, f"bottleneck={self.bottleneck!r}" if not own else repr(self.bottleneck)]
+        given += [f"preset={self.preset!r}"]
         given += [f"{name}={value!r}" for name, value in self.options.items()]
         return f"SubgraphRecognizer({', '.join(given)})"
 
@@ -295,11 +306,12 @@ class SubgraphRecognizer:
         outputs = labels_each(packed) if classes is None else len(classes)
         index, split = self._training_part(packed, val, training)
         kind = atom_features(packed)
+        encoder = self._encoder_for(packed)
         card = Card(
             task=task,
             outputs=outputs,
             classes=classes,
-            encoder=part_name(self.encoder),
+            encoder=part_name(encoder),
             bottleneck=part_name(self.bottleneck),
             bottleneck_options=bottleneck_options,
             architecture=architecture.model_dump(),
@@ -310,7 +322,7 @@ class SubgraphRecognizer:
             standard=self.standard if kind else "none",
             cardinalities=list(packed.cardinalities) if packed.cardinalities else None,
             in_channels=packed.x.shape[1],
-            **edge_features(self.encoder, packed),
+            **edge_features(encoder, packed),
             unit="probability" if task == "multilabel" else "",
             data={"sha256": packed.fingerprint(), "graphs": len(packed), "split": split},
             versions=versions(),
@@ -327,7 +339,7 @@ class SubgraphRecognizer:
             held_out = packed[rest]
         with seeded(training.seed, self.device):
             net = build(
-                encoder=deepcopy(self.encoder),
+                encoder=deepcopy(encoder),
                 bottleneck=deepcopy(self.bottleneck),
                 cardinalities=packed.cardinalities,
                 in_channels=packed.x.shape[1],
@@ -346,6 +358,7 @@ class SubgraphRecognizer:
                 spread = (trained_on - center).square().nanmean(0).sqrt()
             else:
                 spread, center = torch.std_mean(trained_on, dim=0, correction=0)
+            card.bounds = bounds_of(trained_on)
             net.target_mean.copy_(center)
             net.target_std.copy_(torch.where(spread > 0, spread, 1.0))
         if task == "classification":
@@ -366,6 +379,20 @@ class SubgraphRecognizer:
         if held_out is not None:
             self.calibrate(held_out)
         return self
+
+    def _encoder_for(self, graphs: PackedGraphs) -> str | nn.Module:
+        """The encoder that was asked for, or that of the preset for such graphs."""
+        chosen = preset(self.preset)
+        has_bonds = atom_features(graphs) is not None and graphs.edge_attr is not None
+        own = chosen.bond_encoder if has_bonds else chosen.encoder
+        return own if self.encoder is None else self.encoder
+
+    def planned_epochs(self, graphs: int) -> int:
+        """How many epochs training on so many graphs takes, in all stages together."""
+        training, kind = self.settings().training, self.bottleneck
+        kind = bottlenecks.get(kind) if isinstance(kind, str) else kind
+        epochs = epochs_for(training, ceil(graphs / training.batch_size))
+        return sum(stage_epochs(stage, epochs) for stage in kind.stages)
 
     def name_outputs(
         self, classes: Sequence[str] | None = None, targets: Sequence[str] | None = None
@@ -468,15 +495,18 @@ class SubgraphRecognizer:
         nets = [self.network_, *(model.network_ for model in self.further_)]
 
         def ask(some: PackedGraphs, members: Sequence[int]) -> Tensor:
-            return predict_all([nets[i] for i in members], some, device=self.device)[0]
+            return self._bounded(
+                predict_all([nets[i] for i in members], some, device=self.device)[0]
+            )
 
         outputs, scores = predict_all(nets, packed, batch_size=BATCH_SIZE, device=self.device)
+        outputs = self._bounded(outputs)
 
         def judge(
             some: PackedGraphs, owner: Tensor, mask: Tensor, members: Sequence[int]
         ) -> Tensor:
             told = [predict_parts(nets[i], some, mask, owner, device=self.device) for i in members]
-            return torch.stack(told)
+            return self._bounded(torch.stack(told))
 
         knows_parts = all(net.bottleneck.judges_parts for net in nets)
         knows_fragments = bool(self.card_.data.get("fragments"))
@@ -492,6 +522,13 @@ class SubgraphRecognizer:
             words=self.card_.words,
             whole_groups=knows_parts,
         )
+
+    def _bounded(self, outputs: Tensor) -> Tensor:
+        """Values within the card's bounds, ``[..., outputs]``; logits as they are."""
+        if self.card_.bounds is None:
+            return outputs
+        low, high = outputs.new_tensor(self.card_.bounds).T
+        return outputs.clamp(low, high)
 
     def _tolerance(self) -> tuple[float, ...]:
         """The card's; for one without, a tenth of the probability or of the values' spread."""

@@ -23,6 +23,11 @@ class DivergedError(VgibError, ArithmeticError):
     """Training whose loss is no longer a number."""
 
 
+def epochs_for(settings: Training, batches: int) -> int:
+    """How often the graphs are passed over: as asked, and until there were enough steps."""
+    return max(settings.epochs, ceil(settings.steps / max(1, batches)))
+
+
 def train(
     net: SubgraphNet,
     graphs: PackedGraphs,
@@ -63,8 +68,7 @@ def train(
     own = len(graphs) if index is None else len(index)
     held_out = [] if val is None else list(val.batches(1024, device=device))
     sizes, moments = team.batch_sizes(settings.batch_size, own), _moments(net)
-    steps = len(sizes) if isinstance(sizes, list) else ceil(own / sizes)
-    enough = max(settings.epochs, ceil(settings.steps / steps))
+    enough = epochs_for(settings, len(sizes) if isinstance(sizes, list) else ceil(own / sizes))
     settings = settings.model_copy(update={"epochs": enough})
     made_of = identity(net, graphs, index, val) if checkpoint is not None else {}
     state = Progress(net, settings, made_of, team)

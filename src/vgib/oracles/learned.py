@@ -155,5 +155,5 @@ def calibrated(logit: Floats, calibration: Floats) -> Floats:
 def write_arrays(path: Path, arrays: Arrays) -> str:
     """Stores arrays, compressed, the same bytes for the same values; gives their SHA-256."""
     with replacing(path) as temporary, temporary.open("wb") as file:
-        np.savez_compressed(file, allow_pickle=False, **dict(arrays))
+        np.savez_compressed(file, **dict(arrays))
     return hashlib.sha256(path.read_bytes()).hexdigest()

@@ -43,7 +43,7 @@ def explain(
         typer.Option(
             help="The method that explains: vgib, vgib-counts, vgib-paper, fidelity-gate, "
             "fidelity-each, gib, gsat, gmt-sam, attention, gnnexplainer, pgexplainer, graphmask, "
-            "ig, gradcam, occlusion, subgraphx or random."
+            "ig, gradcam, occlusion, subgraphx; or a control: vgib-beta0, random, random-connected."
         ),
     ] = DEFAULT_EXPLAINER,
     keep_ratio: Annotated[

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Sequence
 from copy import copy, deepcopy
 from dataclasses import replace
 from functools import cached_property
-from math import ceil, isnan
+from math import ceil, inf, isnan
 from pathlib import Path
 from typing import Any, NamedTuple, get_args
 
@@ -495,18 +495,17 @@ class SubgraphRecognizer:
         nets = [self.network_, *(model.network_ for model in self.further_)]
 
         def ask(some: PackedGraphs, members: Sequence[int]) -> Tensor:
-            return self._bounded(
-                predict_all([nets[i] for i in members], some, device=self.device)[0]
-            )
+            found = predict_all([nets[i] for i in members], some, device=self.device)[0]
+            return self._bounded(found, members)
 
         outputs, scores = predict_all(nets, packed, batch_size=BATCH_SIZE, device=self.device)
-        outputs = self._bounded(outputs)
+        outputs = self._bounded(outputs, range(len(nets)))
 
         def judge(
             some: PackedGraphs, owner: Tensor, mask: Tensor, members: Sequence[int]
         ) -> Tensor:
             told = [predict_parts(nets[i], some, mask, owner, device=self.device) for i in members]
-            return self._bounded(torch.stack(told))
+            return self._bounded(torch.stack(told), members)
 
         knows_parts = all(net.bottleneck.judges_parts for net in nets)
         knows_fragments = bool(self.card_.data.get("fragments"))
@@ -523,12 +522,12 @@ class SubgraphRecognizer:
             whole_groups=knows_parts,
         )
 
-    def _bounded(self, outputs: Tensor) -> Tensor:
-        """Values within the card's bounds, ``[..., outputs]``; logits as they are."""
-        if self.card_.bounds is None:
-            return outputs
-        low, high = outputs.new_tensor(self.card_.bounds).T
-        return outputs.clamp(low, high)
+    def _bounded(self, outputs: Tensor, members: Sequence[int]) -> Tensor:
+        """Values within the bounds of each member, ``[members, graphs, outputs]``; logits as is."""
+        cards = [self.card_, *(model.card_ for model in self.further_)]
+        bounds = [cards[i].bounds or [(-inf, inf)] * outputs.shape[-1] for i in members]
+        low, high = outputs.new_tensor(bounds).unbind(-1)
+        return outputs.clamp(low.unsqueeze(1), high.unsqueeze(1))
 
     def _tolerance(self) -> tuple[float, ...]:
         """The card's; for one without, a tenth of the probability or of the values' spread."""

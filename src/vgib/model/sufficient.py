@@ -120,7 +120,8 @@ def _closest(answer: "Answer", graphs: Sequence[int]) -> dict[int, list[Nodes]]:
     tried = _with_carbon(answer, tried)
     for graph in (graph for graph in graphs if len(tried[graph])):
         masks, whole = tried[graph], answer.mean[graph]
-        values = answer.predict_parts(graph, masks).mean(0)
+        told = answer.parts.values(answer.parts.places(graph, masks), answer.numbers)
+        values = (told if answer.classes is None else told.softmax(-1)).mean(0).double().numpy()
         if answer.classes is None:
             lost = (np.abs(values - whole) / answer.tolerance).max(1) / 4
         else:

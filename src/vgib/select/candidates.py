@@ -4,7 +4,7 @@ The parts themselves do not depend on the scores, so that they are listed once f
 among them.
 """
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from itertools import pairwise
 from typing import Any
 
@@ -74,14 +74,19 @@ class Candidates:
             found.append(tried)
         return found
 
-    def by_size(self, scores: Array, share: float, most: int = 0) -> list[Mask]:
+    def by_size(
+        self, scores: Array, share: float, most: int = 0, only: Collection[int] | None = None
+    ) -> list[Mask]:
         """The best-scored part of each size up to a share of the nodes, the smallest first.
 
         ``bool [parts, nodes]`` for each graph; with up to ``most`` others, of one size the
-        better-scored first.
+        better-scored first. Of graphs that are not among ``only`` there are none.
         """
         found = []
-        for tree, (low, high) in zip(self.trees, self.bounds, strict=True):
+        for graph, (tree, (low, high)) in enumerate(zip(self.trees, self.bounds, strict=True)):
+            if only is not None and graph not in only:
+                found.append(np.zeros((0, high - low), dtype=bool))
+                continue
             limit = int(share * (high - low))
             of_size = best_subgraphs(tree, tree.sums(scores[low:high]), limit=limit)
             ranked = [subgraph for ((_, subgraph),) in of_size.values()]

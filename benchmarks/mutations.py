@@ -9,25 +9,32 @@ one, ``+`` for ``-``, ``and`` for ``or``, a condition negated, a constant increa
 with those of ``tests/test_mutations.py``, run against the copy. A test that fails there counts when
 it passes with the unchanged module; where it does not, it is left out and the others go on. A
 mutation that no test notices survives. There is one record for each mutation, a line of JSON.
+
+Which mutations are drawn depends on what they change and on the seed, not on the line or on how
+many there are: after a change of the code elsewhere the draw goes on as if nothing had happened.
 """
 
 import argparse
 import ast
+import compileall
 import json
 import os
-import random
 import re
 import shutil
 import signal
 import sys
 import tempfile
 import traceback
+from collections import Counter
 from collections.abc import Callable, Iterator
 from copy import deepcopy
 from functools import partial
+from hashlib import sha256
+from importlib.metadata import entry_points
+from importlib.util import cache_from_source
 from pathlib import Path
 from time import monotonic, sleep
-from typing import Any
+from typing import Any, NamedTuple
 
 from tests.test_public import ELSEWHERE
 
@@ -141,6 +148,8 @@ class Copy:
         self.source = Path(place, "src")
         unwanted = shutil.ignore_patterns("__pycache__", "*.pyc")
         shutil.copytree(ROOT / "src", self.source, ignore=unwanted)
+        compileall.compile_dir(self.source, quiet=1)
+        self.passed = set[str]()
 
     def judge(self, module: Path, text: str) -> dict[str, Any]:
         """Whether a test that passes without the mistake fails with it, and which."""
@@ -154,7 +163,9 @@ class Copy:
             if code == 0 or code is None or test is None:
                 verdict = {0: "survived", None: "late"}.get(code, "killed")
                 break
-            if self._tested(module, plain, [test])[0] == 0:
+            if test not in self.passed and self._tested(module, plain, [test])[0] == 0:
+                self.passed.add(test)
+            if test in self.passed:
                 verdict = "killed"
                 break
             left_out.append(test)
@@ -166,6 +177,7 @@ class Copy:
         place = self.source / module.relative_to(ROOT / "src")
         before = place.read_text(encoding="utf-8")
         place.write_text(text, encoding="utf-8")
+        Path(cache_from_source(str(place))).unlink(missing_ok=True)
         said = self.source.parent / "said"
         try:
             code = _forked(self.source, said, asked)
@@ -210,25 +222,42 @@ def _tests(source: Path, said: Path, asked: list[str]) -> int:
     sys.path[:] = [str(source), *(p for p in sys.path if Path(p).resolve() != ROOT / "src")]
     for name in [n for n in sys.modules if n.split(".")[0] in ("vgib", "tests")]:
         del sys.modules[name]
-    return int(pytest.main(["-q", "-x", "-p", "no:cacheprovider", "-m", LEFT_OUT, *asked]))
+    how = ["-q", "-x", "--assert=plain", "-p", "no:cacheprovider", "-m", LEFT_OUT]
+    return int(pytest.main([*how, *asked]))
 
 
-def sampled(count: int, seed: int) -> list[tuple[Path, int, str, Callable[[], str]]]:
-    """Mutations of the core, drawn at random, each module as likely as it is long."""
-    modules = [path for name in CORE for path in _modules(ROOT / "src" / "vgib" / name)]
-    every = [(path, *one) for path in modules for one in mutations(path)]
-    return random.Random(seed).sample(every, min(count, len(every)))
+class Mutation(NamedTuple):
+    """One change of one module."""
+
+    module: str
+    line: int
+    change: str
+    text: Callable[[], str]
+    draw: str
+    """Where it stands in the draw."""
+
+
+def every(seed: int) -> list[Mutation]:
+    """All mutations of the core in the order of the draw, each as likely as the next."""
+    found, alike = list[Mutation](), Counter[tuple[str, str]]()
+    for path in (one for name in CORE for one in _modules(ROOT / "src" / "vgib" / name)):
+        module = path.relative_to(ROOT).as_posix()
+        for line, change, text in mutations(path):
+            number = alike[module, change] = alike[module, change] + 1
+            draw = sha256(f"{seed} {module} {number} {change}".encode()).hexdigest()
+            found.append(Mutation(module, line, change, text, draw))
+    return sorted(found, key=lambda one: one.draw)
 
 
 def _modules(path: Path) -> list[Path]:
     return sorted(path.rglob("*.py")) if path.is_dir() else [path]
 
 
-def same_as(record: dict[str, Any]) -> str | None:
-    """The text of a module with the mutation of a record, wherever its line is by now."""
-    place, line = record["place"].rsplit(":", 1)
-    alike = [one for one in mutations(ROOT / place) if one[1] == record["change"]]
-    return min(alike, key=lambda one: abs(one[0] - int(line)))[2]() if alike else None
+def taken(record: dict[str, Any], mutations: list[Mutation]) -> Mutation | None:
+    """The mutation of a record, wherever its line is by now."""
+    module, line = record["place"].rsplit(":", 1)
+    alike = [one for one in mutations if (one.module, one.change) == (module, record["change"])]
+    return min(alike, key=lambda one: abs(one.line - int(line)), default=None)
 
 
 def read(path: Path) -> list[dict[str, Any]]:
@@ -260,26 +289,31 @@ def main() -> None:
     parser.add_argument("--again", action="store_true", help="Judge the survivors once more.")
     parser.add_argument("--records", type=Path, default=RECORDS)
     chosen = parser.parse_args()
-    import captum, httpx, pandas, sklearn.metrics, torch_geometric  # noqa: E401, F401, I001
+    import captum, httpx, pandas, sklearn.metrics, torch_geometric, uvicorn  # noqa: E401, F401, I001
 
+    for plugin in entry_points(group="pytest11"):
+        plugin.load()
     records = read(chosen.records)
+    left = every(chosen.seed)
     with tempfile.TemporaryDirectory() as place:
         copy = Copy(place)
         if chosen.again:
-            for record in records:
-                text = same_as(record) if record["verdict"] == "survived" else None
-                if text is not None:
-                    record |= copy.judge(ROOT / record["place"].rsplit(":", 1)[0], text)
-                    print(json.dumps(record), file=sys.stderr)
-                    write(chosen.records, records)
+            asked = [one for one in records if one["verdict"] in ("survived", "late")]
+            found = [(one, taken(one, left)) for one in asked]
         else:
-            known = {(one["place"], one["change"]) for one in records}
-            for module, line, told, text in sampled(chosen.sample, chosen.seed):
-                named = {"place": f"{module.relative_to(ROOT)}:{line}", "change": told}
-                if tuple(named.values()) not in known:
-                    records.append(named | copy.judge(module, text()))
-                    print(json.dumps(records[-1]), file=sys.stderr)
-                    write(chosen.records, records)
+            for record in records:
+                if (known := taken(record, left)) is not None:
+                    left.remove(known)
+            found = [({}, one) for one in left[: max(0, chosen.sample - len(records))]]
+        for record, one in found:
+            if one is None:
+                continue
+            if not record:
+                records.append(record)
+            record |= {"place": f"{one.module}:{one.line}", "change": one.change}
+            record |= copy.judge(ROOT / one.module, one.text())
+            print(json.dumps(record), file=sys.stderr)
+            write(chosen.records, records)
     print(json.dumps(summary(records), indent=1))
 
 

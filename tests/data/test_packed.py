@@ -494,13 +494,21 @@ def test_a_truncated_file_is_refused(tmp_path: Path, share: float) -> None:
         PackedGraphs.load(path)
 
 
-@pytest.mark.parametrize("metadata", [None, {"about": "{}"}, {"format": "pt"}])
+@pytest.mark.parametrize("metadata", [None, {"about": "{}"}, {"about": "[]"}, {"format": "pt"}])
 def test_another_safetensors_file_is_refused(
     tmp_path: Path, metadata: dict[str, str] | None
 ) -> None:
     path = tmp_path / "model.safetensors"
     save_file({"weight": torch.ones(3)}, path, metadata=metadata)
     with pytest.raises(FileFormatError, match="holds tensors, but not packed graphs"):
+        PackedGraphs.load(path)
+
+
+@pytest.mark.parametrize("about", ["{", "[" * 100_000])
+def test_a_file_that_says_nothing_readable_of_itself_is_refused(tmp_path: Path, about: str) -> None:
+    path = tmp_path / "model.safetensors"
+    save_file({"weight": torch.ones(3)}, path, metadata={"about": about})
+    with pytest.raises(FileFormatError, match="truncated or not a file of packed graphs"):
         PackedGraphs.load(path)
 
 

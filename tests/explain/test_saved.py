@@ -42,10 +42,10 @@ def test_files_of_other_kinds_are_refused(tmp_path: Path, data: list[Data]) -> N
     with pytest.raises(InputError, match="there is no file"):
         Adapted.load(tmp_path / "none")
     (tmp_path / "text").write_text("no tensors")
-    with pytest.raises(FileFormatError, match="cannot be read"):
+    with pytest.raises(FileFormatError, match="truncated or not a file of a fitted explainer"):
         Adapted.load(tmp_path / "text")
     as_graphs(data).save(tmp_path / "graphs")
-    with pytest.raises(FileFormatError, match="no fitted explainer"):
+    with pytest.raises(FileFormatError, match="but not a fitted explainer"):
         Adapted.load(tmp_path / "graphs")
 
 

@@ -12,7 +12,7 @@ from math import isfinite
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from vgib.errors import InputError, UnwritableError, VgibError
+from vgib.errors import FileFormatError, InputError, UnwritableError, VgibError
 
 if TYPE_CHECKING:  # listing datasets must not cost the import of torch
     from torch import Tensor
@@ -167,6 +167,32 @@ def write_safetensors(path: Path, tensors: "dict[str, Tensor]", metadata: dict[s
             save_file(tensors, temporary, metadata=metadata)
         except SafetensorError as error:
             raise OSError(str(error)) from error
+
+
+def read_safetensors(
+    path: Path, form: str, what: str
+) -> "tuple[dict[str, Tensor], dict[str, Any]]":
+    """Named tensors, memory-mapped, and the JSON under ``about``, which names their ``format``.
+
+    Raises:
+        InputError: there is no such file.
+        FileFormatError: it cannot be read, or its format is not ``form``.
+    """
+    from safetensors import SafetensorError, safe_open
+
+    try:
+        with safe_open(path, framework="pt") as file:
+            about = json.loads((file.metadata() or {}).get("about", "{}"))
+            tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
+    except FileNotFoundError:
+        raise InputError(f"there is no file {str(path)!r}") from None
+    except (SafetensorError, ValueError, RecursionError, OSError) as error:
+        raise FileFormatError(
+            f"{str(path)!r} is truncated or not a file of {what} ({error}); make it again"
+        ) from None
+    if not isinstance(about, dict) or about.get("format") != form:
+        raise FileFormatError(f"{str(path)!r} holds tensors, but not {what}")
+    return tensors, about
 
 
 def unwritable(path: Path, error: OSError) -> UnwritableError:

@@ -13,10 +13,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Self, overload
 import numpy as np
 import numpy.typing as npt
 import torch
-from safetensors import SafetensorError, safe_open
 from torch import Tensor
 
-from vgib.data.files import write_safetensors
+from vgib.data.files import read_safetensors, write_safetensors
 from vgib.errors import FileFormatError, InputError, UnwritableError
 from vgib.nn.sparse import Adjacency, Csr, Segments
 
@@ -545,19 +544,7 @@ class PackedGraphs:
     @classmethod
     def load(cls, path: str | Path) -> Self:
         """Reads what :meth:`save` wrote; the tensors are memory-mapped."""
-        try:
-            with safe_open(path, framework="pt") as file:
-                about = json.loads((file.metadata() or {}).get("about", "{}"))
-                tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
-        except FileNotFoundError:
-            raise InputError(f"there is no file {str(path)!r}") from None
-        except (SafetensorError, json.JSONDecodeError, OSError) as error:
-            raise FileFormatError(
-                f"{str(path)!r} is truncated or not a file of packed graphs ({error}); "
-                "make it again"
-            ) from None
-        if about.get("format") != FORMAT:
-            raise FileFormatError(f"{str(path)!r} holds tensors, but not packed graphs")
+        tensors, about = read_safetensors(Path(path), FORMAT, "packed graphs")
         if about["version"] > FORMAT_VERSION:
             raise FileFormatError(
                 f"{str(path)!r} was written by a newer version of vgib (format {about['version']}, "
@@ -573,9 +560,8 @@ class PackedGraphs:
         for name in [name for name in tensors if "." in name]:
             group, key = name.split(".", 1)
             further[group][key] = tensors.pop(name)
-        return cls(
-            **tensors, ids=ids, cardinalities=None if codes is None else tuple(codes), **further
-        )
+        further |= tensors
+        return cls(ids=ids, cardinalities=None if codes is None else tuple(codes), **further)
 
     @classmethod
     def load_or_make(cls, path: Path, make: Callable[[], Self], otherwise: str) -> Self:

@@ -12,11 +12,10 @@ from pathlib import Path
 from typing import Any, ClassVar, Self
 
 import torch
-from safetensors import SafetensorError, safe_open
 from torch import Tensor, nn
 
-from vgib.data.files import write_safetensors
-from vgib.errors import FileFormatError, InputError, unknown_name
+from vgib.data.files import read_safetensors, write_safetensors
+from vgib.errors import InputError, unknown_name
 from vgib.explain.amortized import Amortized
 from vgib.explain.explainer import Case, Graphs, explainers, known_options
 from vgib.explain.frozen import CENTER, Frozen, Removal
@@ -142,16 +141,7 @@ class Adapted(Amortized):
     @classmethod
     def load(cls, path: str | Path) -> "Adapted":
         """Reads what :meth:`save` wrote; it explains the model that it was fitted to, no other."""
-        try:
-            with safe_open(path, framework="pt") as file:
-                about = json.loads((file.metadata() or {}).get("about", "{}"))
-                tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
-        except FileNotFoundError:
-            raise InputError(f"there is no file {str(path)!r}") from None
-        except (SafetensorError, OSError) as error:
-            raise FileFormatError(f"{str(path)!r} cannot be read ({error})") from None
-        if about.get("format") != FORMAT:
-            raise FileFormatError(f"{str(path)!r} holds tensors, but no fitted explainer")
+        tensors, about = read_safetensors(Path(path), FORMAT, "a fitted explainer")
         found = explainers.make(about["name"], **about["options"], **about["settings"])
         assert isinstance(found, Adapted)
         found.model_, found.spread_ = about["model"], about["spread"]

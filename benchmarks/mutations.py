@@ -5,10 +5,11 @@
 
 Each mutation is one change to the syntax tree of one module: a comparison turned round or off by
 one, ``+`` for ``-``, ``and`` for ``or``, a condition negated, a constant increased, ``min`` for
-``max``. The mutated module is written into a copy of the source, and the tests of the module alone,
-with those of ``tests/test_mutations.py``, run against the copy. A test that fails there counts when
-it passes with the unchanged module; where it does not, it is left out and the others go on. A
-mutation that no test notices survives. There is one record for each mutation, a line of JSON.
+``max``. The mutated module is written into a copy of the source, and the tests of the module, those
+of ``tests/test_mutations.py`` and those of the same package that import the module run against the
+copy. A test that fails there counts when it passes with the unchanged module; where it does not, it
+is left out and the others go on. A mutation that no test notices survives. There is one record for
+each mutation, a line of JSON.
 
 Which mutations are drawn depends on what they change and on the seed, not on the line or on how
 many there are: after a change of the code elsewhere the draw goes on as if nothing had happened.
@@ -132,13 +133,19 @@ def _put(parent: ast.AST, name: str, place: int | None, node: Any) -> None:
 
 
 def tests_of(module: Path) -> list[Path]:
-    """The tests that are there for a module: its own, or where they are, and the last resort."""
+    """The tests that are there for a module: its own first, at last those beside that import it."""
     inside = module.relative_to(ROOT / "src" / "vgib")
     own = ROOT / "tests" / inside.parent / f"test_{inside.name}"
     if not own.exists() and ELSEWHERE.get(inside.as_posix(), "here") != "here":
         own = ROOT / ELSEWHERE[inside.as_posix()]
-    last = ROOT / "tests" / "test_mutations.py"
-    return [own if own.exists() else ROOT / "tests" / inside.parent, last]
+    if not own.exists():
+        own = ROOT / "tests" / inside.parent
+    name = ".".join(("vgib", *inside.with_suffix("").parts))
+    named = re.compile(rf"^from {name} import|^import {name}\b", re.MULTILINE)
+    around = sorted((ROOT / "tests" / inside.parent).rglob("test_*.py"))
+    beside = [path for path in around if named.search(path.read_text(encoding="utf-8"))]
+    first = [own, ROOT / "tests" / "test_mutations.py"]
+    return first + [path for path in beside if path not in first]
 
 
 class Copy:
@@ -184,7 +191,7 @@ class Copy:
         finally:
             place.write_text(before, encoding="utf-8")
         found = re.search(
-            r"^(?:FAILED|ERROR) (\S+)", said.read_text(errors="replace"), re.MULTILINE
+            r"^(?:FAILED|ERROR) (.+?)(?: - .*)?$", said.read_text(errors="replace"), re.MULTILINE
         )
         return code, found[1] if found and "::" in found[1] else None
 

@@ -29,7 +29,6 @@ ELSEWHERE = {
     "data/entries.py": "tests/data/test_catalog.py",
     "data/headers.py": "tests/data/test_molecules.py",
     "data/parquet.py": "tests/test_hostile.py",
-    "data/records.py": "tests/data/test_molecules.py",
     "data/sources.py": "tests/data/test_catalog.py",
     "data/tables.py": "tests/data/test_catalog.py",
     "data/tu_files.py": "tests/data/test_tu.py",

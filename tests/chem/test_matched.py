@@ -31,6 +31,13 @@ def test_a_series_shows_its_core_and_its_substituents() -> None:
     assert common_cores(series[:4]) == []
 
 
+def test_a_series_has_a_core_of_nine_atoms_or_more() -> None:
+    substituents = ("F", "Cl", "Br", "C", "O", "N")
+    (core,) = common_cores([f"{each}c1ccc2c(c1)CCC2" for each in substituents])
+    assert core.members == tuple(range(6))
+    assert common_cores([f"{each}c1ccc2c(c1)CC2" for each in substituents]) == []
+
+
 def test_a_fragment_is_found_as_a_substructure() -> None:
     mols = [as_mol(text) for text in ("Oc1ccccc1", "OCc1ccccc1", "O", "CO")]
     found = dict(occurrences(mols, "*O"))

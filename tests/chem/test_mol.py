@@ -220,6 +220,9 @@ def test_a_mol_block_gives_its_smiles_and_a_broken_one_its_reason():
     assert smiles_of_molblock(block) == "Oc1ccccc1"
     with pytest.raises(InputError, match="no complete MDL mol block"):
         smiles_of_molblock(block[:80])
+    for counts in ("  7  x", "  x  7", "  7   "):
+        with pytest.raises(InputError, match="no complete MDL mol block"):
+            smiles_of_molblock(block.replace("  7  7", counts, 1))
     bad = Chem.MolToMolBlock(Chem.MolFromSmiles("CC(C)(C)(C)C", sanitize=False), kekulize=False)
     with pytest.raises(InputError, match="has 5 bonds"):
         smiles_of_molblock(bad)

@@ -123,6 +123,12 @@ def test_graphs_without_nodes_teach_nothing(model_of: ModelOf, graphs: PackedGra
         Amortized().fit(model_of("gcn"), nothing)
 
 
+@pytest.mark.parametrize("name", ["steps", "batch_size", "lr"])
+def test_nothing_cannot_be_asked_for(name: str) -> None:
+    with pytest.raises(InputError, match=f"{name} must be positive; got 0"):
+        Amortized(**{name: 0})
+
+
 def test_as_many_steps_as_asked_for_however_few_the_graphs(
     model_of: ModelOf, graphs: PackedGraphs
 ) -> None:

@@ -1,6 +1,7 @@
 """The adapter: what it lets an explainer see and change, and what it refuses."""
 
 from collections.abc import Callable
+from dataclasses import replace
 
 import pytest
 import torch
@@ -11,7 +12,7 @@ from torch_geometric.nn import GCNConv, global_add_pool
 from vgib.config import Architecture
 from vgib.data.packed import PackedGraphs
 from vgib.errors import InputError
-from vgib.explain.frozen import Frozen, _Plan, packed, predictions
+from vgib.explain.frozen import CENTER, Frozen, _Plan, packed, predictions
 from vgib.nn.net import build
 
 ModelOf = Callable[[str], nn.Module]
@@ -211,3 +212,21 @@ def test_weights_follow_their_edges_when_a_layer_has_sorted_them(graphs: PackedG
     assert plan.weight_of(weight, own) is weight
     longer = plan.weight_of(weight, torch.cat([own, loops], dim=1))
     assert torch.equal(longer, torch.cat([weight, torch.ones(nodes)]))
+
+
+def test_a_node_level_model_is_asked_about_the_center_of_each_graph(graphs: PackedGraphs) -> None:
+    class Rows(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.conv = GCNConv(graphs.x.shape[1], 3)
+
+        def forward(self, x: Tensor, edge_index: Tensor) -> Tensor:
+            return self.conv(x, edge_index)  # type: ignore[no-any-return]
+
+    model = Rows()
+    center = torch.zeros(graphs.num_nodes, dtype=torch.bool)
+    center[graphs.node_ptr[1:-1]] = True  # the first graph has lost its own
+    batch = replace(graphs, of_nodes={CENTER: center}).batch()
+    found = Frozen(model).run(batch).full
+    expected = model(batch.x, batch.adj.edge_index)[center]
+    torch.testing.assert_close(found, torch.cat([torch.zeros(1, 3), expected]))

@@ -158,6 +158,18 @@ def test_the_smallest_share_that_suffices_is_found_class_by_class() -> None:
     assert sufficient_share(rare, -by_truth, house_or_not) == 0.95
 
 
+def test_each_of_three_classes_counts_the_same_for_what_suffices() -> None:
+    graphs = generate_ba2motifs(10)
+    classes = np.array([0] * 8 + [1, 2])
+
+    def two_of_three(_: PackedGraphs, part: torch.Tensor | None) -> np.ndarray:
+        return classes if part is None else np.where(classes == 1, 0, classes)
+
+    scores = torch.rand(graphs.num_nodes)
+    assert sufficient_share(graphs, scores, two_of_three, bar=0.66, shares=(0.1, 0.9)) == 0.1
+    assert sufficient_share(graphs, scores, two_of_three, bar=0.67, shares=(0.1, 0.9)) == 0.9
+
+
 def test_random_connected_scores_give_connected_parts_of_every_size() -> None:
     graphs = generate_ba2motifs(12, seed=3)
     scores = random_connected_scores(graphs, seed=1)

@@ -248,6 +248,14 @@ def test_a_page_that_does_not_fit_the_weights_is_refused_without_memory(
         load_model(folder)
 
 
+def test_a_column_of_codes_may_have_one_code_and_not_none(folder: Path) -> None:
+    change(folder, cardinalities=[1])
+    assert Card.read(folder).cardinalities == [1]
+    change(folder, cardinalities=[0])
+    with pytest.raises(FileFormatError, match="cardinalities"):
+        Card.read(folder)
+
+
 @pytest.mark.hostile
 def test_absurd_sizes_deep_pages_and_pipes_are_refused_at_once(folder: Path) -> None:
     page = json.loads((folder / CARD_FILE).read_text())

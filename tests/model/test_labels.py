@@ -11,7 +11,7 @@ import torch
 from vgib.data.packed import PackedGraphs
 from vgib.data.synthetic import generate_ba2motifs
 from vgib.errors import InputError
-from vgib.model.labels import as_targets, labels_each, task_of, with_labels
+from vgib.model.labels import as_targets, class_weights, labels_each, task_of, with_labels
 
 GRAPHS: PackedGraphs = replace(generate_ba2motifs(4), y=None)
 
@@ -109,6 +109,16 @@ def test_labels_that_cannot_be_used_are_answered(y: Any, message: str) -> None:
 def test_labels_that_are_no_classes_are_answered(y: Any, message: str) -> None:
     with pytest.raises(InputError, match=message):
         task_of(with_labels(GRAPHS, y), "classification")
+
+
+def test_weights_of_classes_are_any_numbers_from_zero_of_which_one_counts() -> None:
+    y = torch.tensor([0, 1, 1, 1])
+    for weights in ([0.0, 0.5], [0.25, 0.75], [3.0, 1.0]):
+        found = class_weights(y, 2, weights)
+        assert found is not None and found.tolist() == weights
+    for wrong in ([0.0, 0.0], [-1.0, 2.0], [1.0], [1.0, 1.0, 1.0]):
+        with pytest.raises(InputError, match="class_weight needs 2 numbers from 0"):
+            class_weights(y, 2, wrong)
 
 
 def test_no_graphs_cannot_be_learned_from() -> None:

@@ -77,6 +77,10 @@ def test_a_frozen_gate_gives_the_teachers_scores_and_never_learns() -> None:
 def test_what_cannot_be_is_refused() -> None:
     with pytest.raises(InputError, match="draws must be at least 1"):
         GMT(4, draws=0)
+    teacher = net_with(GSAT(4))
+    with pytest.raises(InputError, match="draws must be at least 1; got 0"):
+        FrozenGate(teacher, draws=0)
+    assert FrozenGate(teacher, draws=1).draws == 1
     with pytest.raises(InputError, match="got NoBottleneck"):
         FrozenGate(net_with(NoBottleneck(4)))
 

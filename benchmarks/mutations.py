@@ -45,6 +45,9 @@ CORE = ("chem", "data", "select", "model", "explain", "stream", "serve", "nn", "
 SECONDS = 400
 """How long the tests of one module may take; what is later than that is not judged."""
 
+FEW = 5
+"""Further test files, at most, that are run for one module."""
+
 BROKEN = 99
 """What a process of tests ends with that could not run them."""
 
@@ -145,7 +148,9 @@ def tests_of(module: Path) -> list[Path]:
     around = sorted((ROOT / "tests" / inside.parent).rglob("test_*.py"))
     beside = [path for path in around if named.search(path.read_text(encoding="utf-8"))]
     first = [own, ROOT / "tests" / "test_mutations.py"]
-    return first + [path for path in beside if path not in first]
+    # What more tests than these import is used by them, and not what they are there for.
+    further = [path for path in beside if path not in first]
+    return first + (further if len(further) <= FEW else [])
 
 
 class Copy:

@@ -4,7 +4,8 @@ from xml.etree import ElementTree
 
 import pytest
 
-from vgib.chem.draw import RAMP, color_of, draw
+from vgib.chem.draw import RAMP, STEPS, _strips, color_of, draw
+from vgib.chem.shapes import Place, Strip
 from vgib.data.molecules import load_drugs
 from vgib.errors import InputError, UnknownNameError
 
@@ -61,6 +62,17 @@ def test_lightness_falls_along_the_ramp():
     values = [lightness(color_of(step / 20)) for step in range(21)]
     assert all(later < earlier for earlier, later in pairwise(values))
     assert color_of(-1) == RAMP[0] and color_of(2) == RAMP[-1]
+
+
+def test_a_bond_goes_from_the_color_of_one_atom_to_that_of_the_other():
+    begin, end = Place(0, 0), Place(10, 0)
+    strips = _strips(begin, end, 2, (0.0, 0.0, 0.0), (1.0, 0.5, 0.0))
+    reds = [strip.color[0] for strip in strips]
+    assert reds[0] == 0 and reds[-1] == 1 and reds == sorted(reds)
+    assert reds[1:-1] == pytest.approx([(step + 0.5) / STEPS for step in range(STEPS)])
+    assert [strip.begin.x for strip in strips] == sorted(strip.begin.x for strip in strips)
+    assert all(strip.end == end for strip in strips)
+    assert _strips(begin, end, 2, RAMP[0], RAMP[0]) == [Strip(begin, end, 4, RAMP[0])]
 
 
 def test_a_png_is_a_png():

@@ -393,6 +393,7 @@ class Deadly(str):
         raise AssertionError("the program itself has read it")
 
 
+@pytest.mark.timeout(900)  # a dozen processes, one after the other
 def test_a_text_that_kills_processes_is_refused_and_the_others_are_read() -> None:
     texts = ["CCO", "CCN", Deadly("CCC"), "C1CC", "CCF"]
     reader = molecules._RecordReader(Reading(), smiles="smiles", targets=[])

@@ -161,6 +161,9 @@ def test_what_only_some_graphs_have_is_left_out() -> None:
         ([], "no graphs were given"),
         ([Data(x=torch.ones(1, 1)), Data(num_nodes=2)], "graph 1 has no node features"),
         ([Data(x=torch.ones(1, 1)), Data(x=torch.ones(1, 2))], r"node features: \[1, 2\]"),
+        ([Data(x=torch.ones(2, 1), edge_index=torch.zeros(2, 1))], r"type float32\[2, 1\]"),
+        ([Data(x=torch.ones(2, 1), edge_index=torch.zeros(2).long())], r"type int64\[2\]"),
+        ([Data(x=torch.ones(2, 1), edge_index=torch.zeros(3, 1).long())], r"type int64\[3, 1\]"),
     ],
 )
 def test_unusable_graphs_are_refused_with_a_sentence(items: list[Data], message: str) -> None:

@@ -17,7 +17,7 @@ from vgib.errors import InputError
 from vgib.explain.lift import to_edges
 from vgib.explain.many import explain_many
 from vgib.explain.methods.fidelity_gate import FidelityGate
-from vgib.explain.pyg import GIBExplainer, GSATExplainer, VGIBExplainer
+from vgib.explain.pyg import GIBExplainer, GSATExplainer, VGIBExplainer, side_by_side
 
 ModelOf = Callable[[str], nn.Module]
 ALGORITHMS = {
@@ -219,6 +219,9 @@ def test_mistakes_are_named(model_of: ModelOf, data: list[Data]) -> None:
     graph = data[0]
     with pytest.raises(InputError, match="pos is neither of nodes nor of edges nor of graphs"):
         algorithm(model, graph.x, graph.edge_index, target=torch.tensor([0]), pos=torch.ones(77))
+    for strange in (torch.tensor(1.0), [1.0, 2.0]):
+        with pytest.raises(InputError, match="hint is neither of nodes nor of edges"):
+            side_by_side(graph.x, graph.edge_index, None, {"hint": strange})
     with pytest.raises(InputError, match="must be sorted"):
         algorithm(
             model,

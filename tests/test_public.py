@@ -18,7 +18,6 @@ ELSEWHERE = {
     "__init__.py": "here",
     "__main__.py": "tests/cli/test_app.py",
     "chem/diagnose.py": "tests/chem/test_mol.py",
-    "chem/vocabulary.py": "tests/chem/test_mol.py",
     "cli/evaluate.py": "tests/model/test_kfold.py",
     "cli/options.py": "tests/cli/test_recognize.py",
     "cli/recognize_cluster.py": "tests/stream/test_ray_parts.py",

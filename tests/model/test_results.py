@@ -248,6 +248,13 @@ def test_a_molecule_shows_itself_with_its_fragment() -> None:
     assert str(part) == "nodes 0, 1; score 0.38"
 
 
+def test_the_best_part_is_outlined_unless_another_is_asked_for() -> None:
+    parts = (Subgraph((0, 1), 0.5, 2 / 3), Subgraph((2,), 0.25, 1 / 3))
+    one = Recognition("CCO", 0.5, (0.5, 0.5, 0.25), parts)
+    assert "2 of 3 atoms chosen" in one.svg() and one.svg() == one.svg(0)
+    assert "1 of 3 atoms chosen" in one.svg(1)
+
+
 def test_a_plain_graph_shows_itself_by_its_edges() -> None:
     graphs = generate_ba2motifs(2)
     scores = np.linspace(0, 1, graphs.num_nodes)

@@ -95,6 +95,15 @@ def test_an_exit_code_is_named(tmp_path: Path) -> None:
     assert found.error == "the worker ended with exit code 3"
 
 
+def leave(job: int) -> None:
+    os._exit(job)
+
+
+def test_a_worker_that_leaves_without_an_error_is_missed_too() -> None:
+    (found,) = outcomes(leave, [0], retries=0)
+    assert found.error == "the worker ended with exit code 0"
+
+
 def test_a_worker_computes_with_one_thread() -> None:
     (found,) = outcomes(torch_threads, [0])
     assert found.result == (1, "1")

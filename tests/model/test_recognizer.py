@@ -244,6 +244,24 @@ def test_molecules_as_pyg_data_are_still_molecules_to_a_trained_model(
     assert of_molecules.subgraphs(data) == of_molecules.subgraphs(SMILES[:5])
 
 
+@pytest.mark.parametrize(
+    ("task", "kind", "several"),
+    [
+        (None, "classifier", False),
+        ("classification", "classifier", False),
+        ("multilabel", "classifier", True),
+        ("regression", "regressor", True),
+    ],
+)
+def test_scikit_learn_is_told_what_the_task_is(task: Any, kind: str, several: bool) -> None:
+    tags = SubgraphRecognizer(task=task).__sklearn_tags__()
+    assert (tags.estimator_type, tags.target_tags.multi_output) == (kind, several)
+    assert (tags.classifier_tags is None) == (tags.regressor_tags is not None)
+    assert tags.classifier_tags is None or tags.classifier_tags.multi_label == (
+        task == "multilabel"
+    )
+
+
 def test_the_atom_vocabulary_can_be_chosen() -> None:
     model = recognizer(features="element").fit(SMILES, QED)
     assert model.card_.features == "element" and model.card_.in_channels == 1

@@ -16,7 +16,7 @@ export OMP_NUM_THREADS := 1
 export MKL_NUM_THREADS := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo serve test lowest pythons lint docs check bench clean
+.PHONY: help setup demo serve test lowest pythons chemprop lint docs check bench clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-8s %s\n", $$1, $$2 }' Makefile
@@ -43,6 +43,10 @@ pythons: ## run the tests with each Python from 3.11 to 3.13 that is installed, 
 	    echo "python$$version is not installed: not tested."; \
 	  fi; \
 	done
+
+chemprop: ## install chemprop, which `vgib run adme` compares with, in .venv-chemprop
+	@for python in $(PYTHON); do if $$python -c 'import ensurepip, venv' >/dev/null 2>&1; then break; fi; done; $$python -m venv .venv-chemprop
+	.venv-chemprop/bin/python -m pip install -q --disable-pip-version-check -c constraints.txt 'chemprop>=2.2,<3'
 
 lint: $(INSTALLED) ## look for mistakes, check the formatting, check the types, build the docs
 	$(BIN)/ruff check .

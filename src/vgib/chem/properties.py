@@ -1,13 +1,15 @@
 """Properties that RDKit computes from a structure alone."""
 
 from collections.abc import Sequence
+from functools import lru_cache
 
 import numpy as np
 import numpy.typing as npt
 from rdkit import rdBase
+from rdkit.Chem.Descriptors import CalcMolDescriptors
 from rdkit.Chem.QED import qed as quantitative_drug_likeness
 
-from vgib.chem.mol import whole
+from vgib.chem.mol import as_mol, whole
 from vgib.errors import InputError
 
 
@@ -29,3 +31,20 @@ def _qed(smiles: str) -> float:
     except InputError:
         return float("nan")
     return float(quantitative_drug_likeness(mol))  # type: ignore[no-untyped-call]  # RDKit
+
+
+def descriptors(smiles: Sequence[str]) -> npt.NDArray[np.float32]:
+    """Every descriptor that RDKit has, ``float [molecules, descriptors]``; 0 for what is undefined.
+
+    >>> descriptors(["CCO", "c1ccccc1"]).shape[0]
+    2
+    """
+    # A few grow beyond what 32 bits hold, and charges of unusual atoms do not exist.
+    rows = np.array([_descriptors(text) for text in smiles], dtype=np.float64)
+    table = np.nan_to_num(rows, nan=0.0, posinf=0.0, neginf=0.0)
+    return np.clip(table, -1e6, 1e6).astype(np.float32)
+
+
+@lru_cache(maxsize=8192)  # they take ten milliseconds, and the next model asks for the same ones
+def _descriptors(smiles: str) -> tuple[float, ...]:
+    return tuple(CalcMolDescriptors(as_mol(smiles)).values())

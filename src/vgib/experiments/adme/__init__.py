@@ -1,0 +1,1 @@
+"""Models worth explaining: what ``vgib train`` makes of a measured file, beside its rivals."""

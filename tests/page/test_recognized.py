@@ -48,12 +48,14 @@ def data_of(page: str) -> dict[str, Any]:
 
 
 def test_the_script_is_told_everything() -> None:
-    told = data_of(page_of([row(1), row(2, id="</script><b>", subgraphs=[], spread=None)]))
+    page = page_of([row(1), row(2, id="</script><b>", subgraphs=[], spread=None)])
+    told = data_of(page)
     first, second = told["molecules"]
     assert (first["line"], first["id"], first["prediction"]) == (1, "m1", 0.14286)
     assert first["parts"] == [{"smiles": "*CO", "atoms": [1, 2], "score": 0.8, "keep": 0.6667}]
     assert len(first["drawing"]["p"]) == 6 and first["drawing"]["l"] == {"2": "OH"}
     assert second["parts"] == [] and "spread" not in second and second["id"] == "</script><b>"
+    assert page.index("<h2>Molecules") < page.index("<h2>Fragments that recur")
     assert told["ledger"][0]["drawing"]["b"] and told["ledger"][0]["count"] == 3
 
 

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from vgib.stream.ledger import SeenMolecule
-from vgib.stream.recurring import recurring, write_beside
+from vgib.stream.ledger import LedgerEntry, SeenMolecule
+from vgib.stream.recurring import recurring, weightiest, write_beside
 
 RESTS = ["CC", "CCC", "CCCC", "CC(C)C", "C1CC1", "CCOC", "CCCOC", "CC(C)CC"]
 
@@ -40,6 +40,16 @@ def test_groups_and_rings_are_counted_wherever_they_are() -> None:
     assert len({entry.fragment for entry in found.entries}) == len(found.entries)
     assert [entry.fragment for entry in found.entries if entry.kind == "part"] == ["*CO"]
     assert by_name["*CO"].count == 4  # as a substructure, in all that have an ether
+
+
+def test_what_is_sure_and_large_comes_first_and_single_atoms_last() -> None:
+    def entry(fragment: str, effect: float | None, low: float, high: float) -> LedgerEntry:
+        sides = (4.0, 3.0, (low + high) / 2, low, high)
+        return LedgerEntry(fragment, 9, 0.5, 0, *sides, (), (), mean_effect=effect)
+
+    sure = [entry("*c1ccccc1", -0.9, -2, -1), entry("*OCC", None, 0.4, 1), entry("*F", 5.0, 1, 2)]
+    unsure = [entry("*C(N)=O", 3.0, -1, 2), entry("*C", 4.0, -1, 2)]
+    assert weightiest([*unsure, *sure][::-1]) == [*sure, *unsure]
 
 
 def test_changes_that_come_again_are_told_with_their_interval(tmp_path: Path) -> None:

@@ -47,4 +47,4 @@ def descriptors(smiles: Sequence[str]) -> npt.NDArray[np.float32]:
 
 @lru_cache(maxsize=8192)  # they take ten milliseconds, and the next model asks for the same ones
 def _descriptors(smiles: str) -> tuple[float, ...]:
-    return tuple(CalcMolDescriptors(as_mol(smiles)).values())
+    return tuple(CalcMolDescriptors(as_mol(smiles)).values())  # type: ignore[no-untyped-call]

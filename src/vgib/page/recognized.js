@@ -245,7 +245,7 @@
 
   const body = $("ledger-rows");
   const columns = ["fragment", "count", "mean_with", "mean_without", "difference", "mean_effect", "pair_difference"];
-  let sorting = { key: "count", sign: -1 };
+  let sorting = null; // as they come: what matters first
   let all = false;
   // The scale suits most intervals; the few that are wider end at the edge.
   const ends = page.ledger.flatMap((row) => [row.low, row.high, row.difference].map((v) => Math.abs(v ?? 0))).sort((a, b) => a - b);
@@ -281,9 +281,8 @@
   }
 
   function renderLedger() {
-    const value = (row) => row[sorting.key];
-    const rows = [...page.ledger].sort((a, b) => {
-      const [one, two] = [value(a), value(b)];
+    const rows = !sorting ? page.ledger : [...page.ledger].sort((a, b) => {
+      const [one, two] = [a[sorting.key], b[sorting.key]];
       if (one == null || two == null) return (one == null) - (two == null);
       return sorting.sign * (typeof one === "string" ? one.localeCompare(two) : one - two);
     });
@@ -291,17 +290,18 @@
     $("all").hidden = all || rows.length <= FEW;
     for (const key of columns) {
       const heading = $(`by-${key}`);
-      heading.setAttribute("aria-sort", sorting.key !== key ? "none" : sorting.sign > 0 ? "ascending" : "descending");
+      heading.setAttribute("aria-sort", sorting?.key !== key ? "none" : sorting.sign > 0 ? "ascending" : "descending");
     }
   }
   if (body) {
     for (const key of columns) {
       $(`by-${key}`).querySelector("button").addEventListener("click", () => {
-        sorting = { key, sign: sorting.key === key ? -sorting.sign : key === "fragment" ? 1 : -1 };
+        sorting = { key, sign: sorting?.key === key ? -sorting.sign : key === "fragment" ? 1 : -1 };
         renderLedger();
       });
     }
     $("all").addEventListener("click", () => { all = true; renderLedger(); });
+    $("jump").addEventListener("click", () => $("ledger").scrollIntoView());
     renderLedger();
   }
   render(true);

@@ -1,4 +1,4 @@
-"""The page of recognized molecules: a ledger of fragments and a gallery that sorts and searches.
+"""The page of recognized molecules: a gallery that sorts and searches, then a ledger of fragments.
 
 One file that loads nothing. Molecules are stored as places and bonds, some hundred bytes each, and
 drawn by a small script when they come into view, so that thousands of them stay quick.
@@ -169,10 +169,10 @@ def recognized_page(
     sections = [
         f"<style>{STYLE}</style>",
         *(paragraph(text) for text in about),
+        _gallery_section(gallery, bool(shown)),
         _ledger_section(len(ledger), len(shown), measured) if shown else "",
         _changes_section(changes, measured) if changes else "",
         _cores_section(substituents, measured) if substituents else "",
-        _gallery_section(gallery),
         section("Left out", *(paragraph(line) for line in refused)) if refused else "",
         _script(told),
     ]
@@ -180,13 +180,15 @@ def recognized_page(
 
 
 def _ledger_section(count: int, shown: int, measured: str) -> str:
-    more = f" The {shown} commonest of {count} are shown." if count > shown else ""
+    more = f" The first {shown} of {count} are shown." if count > shown else ""
     text = paragraph(
         "Recognized parts, functional groups and ring systems that several molecules have, "
         f"wherever in them, and the mean {measured} of the molecules with and without each. The "
         "interval of the difference (Welch) is corrected for the number of fragments: it is 95 % "
         "sure that all of them hold. Effect is what the model ascribes to the fragment, pairs are "
-        f"molecules of the file that differ in it and little else.{more}"
+        "molecules of the file that differ in it and little else. Fragments whose interval leaves "
+        "zero out come first, those of one or two atoms after larger ones, and then the largest "
+        f"effect.{more}"
     )
     headings = {
         "fragment": "fragment",
@@ -206,7 +208,7 @@ def _ledger_section(count: int, shown: int, measured: str) -> str:
         '<th scope="col">examples</th></tr></thead><tbody id="ledger-rows"></tbody></table></div>'
         f'<button id="all" type="button" hidden>show all {shown} fragments</button>'
     )
-    return section("Fragments that recur", text, table)
+    return f'<section id="ledger"><h2>Fragments that recur</h2>{text}{table}</section>'
 
 
 def _changes_section(changes: Sequence[dict[str, Any]], measured: str) -> str:
@@ -250,7 +252,7 @@ def _cores_section(substituents: Sequence[dict[str, Any]], measured: str) -> str
     return section("Common cores", text, table(heads, rows))
 
 
-def _gallery_section(gallery: Gallery) -> str:
+def _gallery_section(gallery: Gallery, has_ledger: bool) -> str:
     kept = len(gallery._kept)
     told = (
         f"All {kept:,} recognized molecules."
@@ -264,11 +266,12 @@ def _gallery_section(gallery: Gallery) -> str:
         "looks at names, lines, structures and fragments as they are written."
     )
     options = "".join(f'<option value="{key}">{name}</option>' for key, name in ORDERS.items())
+    jump = '<button id="jump" type="button">fragments that recur ↓</button>' if has_ledger else ""
     controls = (
         '<div class="controls" role="search">'
         '<label>Search<input id="search" type="search" autocomplete="off" spellcheck="false">'
         f'</label><label>Order<select id="order">{options}</select></label>'
-        '<button id="chip" type="button" hidden></button></div>'
+        f'<button id="chip" type="button" hidden></button>{jump}</div>'
     )
     turning = (
         '<div class="controls"><button id="before" type="button">← previous</button>'

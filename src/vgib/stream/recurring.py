@@ -10,7 +10,7 @@ property is compared :math:`m` times, so that each interval is one of level
 import csv
 import re
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -31,6 +31,9 @@ MOST_PARTS = 100
 
 PLAIN_CHAIN = re.compile(r"[C*()=#]+")
 """Parts of carbon chains alone: nearly every molecule has them somewhere."""
+
+TRIVIAL = 2
+"""Atoms of a fragment that nearly every molecule has somewhere, such as methyl or amine."""
 
 Atoms = frozenset[int]
 
@@ -85,7 +88,7 @@ class Recurring(NamedTuple):
     """Everything that recurs.
 
     Attributes:
-        entries: Parts, groups and ring systems, the commonest first.
+        entries: Parts, groups and ring systems; see :func:`weightiest` for their order.
         matches: The lines of the molecules that have each entry, by its name or its fragment.
         changes: What pairs of molecules differ in, the commonest first.
         substituents: The largest series with their substituents.
@@ -118,9 +121,26 @@ def recurring(seen: Sequence[SeenMolecule], parts: Sequence[str]) -> Recurring:
             continue  # it goes by its name already
         entries.append(entry)
         matches[called] = [seen[row].line for row in there]
-    entries.sort(key=lambda entry: (-entry.count, entry.fragment, entry.called))
     cores = common_cores(mols)
-    return Recurring(entries, matches, _changes(pairs, seen), list(_substituents(cores, seen)))
+    changes = _changes(pairs, seen)
+    return Recurring(weightiest(entries), matches, changes, list(_substituents(cores, seen)))
+
+
+def weightiest(entries: Iterable[LedgerEntry]) -> list[LedgerEntry]:
+    """Entries in the order in which a reader wants them.
+
+    Those whose interval leaves zero out come first; of these and of the others, fragments of more
+    than two atoms; then the largest effect, or difference where effects were not computed.
+    """
+
+    def place(entry: LedgerEntry) -> tuple[bool, bool, float, int, str, str]:
+        is_sure = entry.low is not None and entry.high is not None and entry.low * entry.high > 0
+        atoms = sum(atom.GetAtomicNum() > 0 for atom in as_mol(entry.fragment).GetAtoms())
+        told = entry.difference if entry.mean_effect is None else entry.mean_effect
+        size = -abs(told or 0.0)
+        return not is_sure, atoms <= TRIVIAL, size, -entry.count, entry.fragment, entry.called
+
+    return sorted(entries, key=place)
 
 
 def _places(

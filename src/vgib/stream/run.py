@@ -24,7 +24,7 @@ from vgib.stream.engine import Sink, Tally, recognize_all
 from vgib.stream.ledger import Ledger, write_ledger
 from vgib.stream.manifest import InputFile, Manifest, read_manifest
 from vgib.stream.parts import PartStore
-from vgib.stream.recurring import Recurring, recurring, write_beside
+from vgib.stream.recurring import Recurring, recurring, weightiest, write_beside
 from vgib.stream.schema import Recognized
 from vgib.stream.work import Recognize, carried_fields
 from vgib.stream.writers import (
@@ -138,7 +138,7 @@ def _found(ledger: Ledger) -> Recurring:
     """What recurs; of very many molecules only the recognized parts, as they were counted."""
     counted = ledger.entries()
     if ledger.kept is None:
-        return Recurring(counted, {}, [], [])
+        return Recurring(weightiest(counted), {}, [], [])
     return recurring(ledger.kept, [entry.fragment for entry in counted])
 
 

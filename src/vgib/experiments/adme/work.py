@@ -135,10 +135,17 @@ def _chemprop(job: AdmeJob, graphs: PackedGraphs, parts: Split) -> Told:
         place = Path(folder)
         table.to_csv(place / "molecules.csv", index=False)
         options = {
-            **{"data-path": place / "molecules.csv", "smiles-columns": "smiles"},
-            **{"target-columns": "value", "splits-column": "part", "output-dir": place / "out"},
-            **{"epochs": job.epochs, "ensemble-size": job.members, "pytorch-seed": job.seed},
-            **{"data-seed": job.seed, "accelerator": "cpu", "num-workers": 0},
+            "data-path": place / "molecules.csv",
+            "smiles-columns": "smiles",
+            "target-columns": "value",
+            "splits-column": "part",
+            "output-dir": place / "out",
+            "epochs": job.epochs,
+            "ensemble-size": job.members,
+            "pytorch-seed": job.seed,
+            "data-seed": job.seed,
+            "accelerator": "cpu",
+            "num-workers": 0,
         }
         given = [text for name, value in options.items() for text in (f"--{name}", str(value))]
         done = subprocess.run([command, "train", *given], capture_output=True, text=True, cwd=place)

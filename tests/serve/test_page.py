@@ -374,7 +374,7 @@ def test_a_table_becomes_a_gallery_and_a_ledger(page: Any, drugs: Path) -> None:
     page.focus("#tab-gallery")
     page.keyboard.press("ArrowRight")
     expect(page.locator("#panel-ledger")).to_be_visible()
-    expect(page.locator("#ledger th").nth(1)).to_have_attribute("aria-sort", "descending")
+    expect(page.locator("#ledger th[aria-sort=none]")).to_have_count(9)
     page.click("#ledger th:nth-child(5) button")
     expect(page.locator("#ledger th").nth(4)).to_have_attribute("aria-sort", "descending")
     page.click("#tab-rejected")
@@ -383,14 +383,45 @@ def test_a_table_becomes_a_gallery_and_a_ledger(page: Any, drugs: Path) -> None:
     rows = list(csv.DictReader(downloaded(page, "#save-rows").splitlines()))
     assert len(rows) == 60
     fragments = list(csv.DictReader(downloaded(page, "#save-ledger").splitlines()))
-    assert int(fragments[0]["count"]) >= 2
+    assert int(fragments[0]["count"]) >= 2 and "benzene" in {one["called"] for one in fragments}
     whole = json.loads(downloaded(page, "#save-table"))
     assert (len(whole["results"]), len(whole["rejected"])) == (60, 1)
+    assert {"effects", "percentile"} <= whole["results"][0].keys()
 
     page.click("#tab-gallery")
     page.locator("#gallery a").first.click()
     expect(page.locator("#molecule-view")).to_be_visible()
     expect(page.locator("#picture svg")).to_be_visible()
+
+
+def test_effects_of_parts_and_the_molecules_of_a_fragment_are_shown(page: Any, drugs: Path) -> None:
+    with page.expect_request(lambda request: "/draw" in request.url) as drawn:
+        send(page, drugs)
+    assert "effects" in drawn.value.post_data_json and "scores" not in drawn.value.post_data_json
+    caption = page.locator("#gallery figcaption").first
+    expect(caption).to_contain_text(re.compile("[+−][0-9.e-]+"))  # noqa: RUF001
+    page.click("#tab-ledger")
+    page.click("#ledger th:nth-child(2) button")
+    common = page.locator("#ledger tbody tr").first
+    count = common.locator("td").nth(1).inner_text().split()[0]
+    common.locator("button").click()
+    expect(page.locator("#panel-gallery")).to_be_visible()
+    expect(page.locator("#gallery-told")).to_have_text(f"{count} molecules")
+    page.click("#only")
+    expect(page.locator("#gallery-told")).to_have_text("60 molecules")
+
+
+def test_pairs_and_series_of_a_table_are_shown(page: Any, tmp_path: Path) -> None:
+    rows = [
+        f"{name}{end},{name}c1ccc2nc({end})ccc2c1" for name in ("F", "Cl", "Br") for end in "ON"
+    ]
+    path = tmp_path / "series.csv"
+    path.write_text("\n".join(["name,smiles", *rows]) + "\n", encoding="utf-8")
+    send(page, path)
+    page.click("#tab-ledger")
+    expect(page.locator("#changes tbody tr").first).to_be_visible()
+    expect(page.locator("#changes")).to_contain_text("ClO/FO")
+    expect(page.locator("#cores")).to_contain_text("R1")
 
 
 def test_the_address_is_not_written_over_on_the_way_to_the_table(page: Any) -> None:

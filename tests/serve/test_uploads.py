@@ -11,11 +11,13 @@ from tests.serve.support import IMATINIB, PARACETAMOL
 
 from vgib.data.molecules import load_drugs
 from vgib.errors import InputError
+from vgib.select.policy import Selection
 from vgib.serve import uploads
 from vgib.serve.limits import BusyError, Limits, TooMuchError
 from vgib.serve.shelf import ModelShelf
 from vgib.serve.uploads import CHUNK, begun, read_chunks, recognize
 from vgib.stream.ledger import Ledger
+from vgib.stream.recurring import Recurring
 from vgib.stream.schema import Recognized
 
 
@@ -52,10 +54,16 @@ def test_rows_are_those_of_recognize(client: httpx.Client) -> None:
 def test_the_ledger_comes_last_and_counts_fragments(client: httpx.Client) -> None:
     drugs = load_drugs().head(60)[["name", "smiles"]].assign(weight=range(60))
     text = drugs.to_csv(index=False)
-    last = lines(send(client, text, model="values", keep_ratio=0.3))[-1]
-    assert last["property"] == "prediction"
-    counts = [entry["count"] for entry in last["ledger"]]
-    assert counts == sorted(counts, reverse=True) and counts[-1] >= 2
+    *rows, last = lines(send(client, text, model="values", keep_ratio=0.3, details=True))
+    assert last["property"] == "prediction" and last["skipped"] == 0
+    counts = {entry["called"]: entry["count"] for entry in last["ledger"]}
+    assert min(counts.values()) >= 2 and counts["benzene"] > 10
+    benzene = next(entry for entry in last["ledger"] if entry["called"] == "benzene")
+    told = {row["line"]: row for step in rows for row in step["results"]}
+    assert len(benzene["matches"]) == benzene["count"] and set(benzene["matches"]) <= told.keys()
+    assert benzene["mean_effect"] is not None and len(told[2]["effects"]) == len(told[2]["scores"])
+    sure = [(one["low"] or 0) * (one["high"] or 0) > 0 for one in last["ledger"]]
+    assert sure == sorted(sure, reverse=True)
     measured = lines(send(client, text, model="values", keep_ratio=0.3, property="weight"))[-1]
     assert measured["property"] == "weight"
     pair = next(entry for entry in measured["ledger"] if entry["count"] == 2)
@@ -115,8 +123,11 @@ def test_a_column_that_is_not_there_is_refused() -> None:
 
 
 def told_until_late(shelf: ModelShelf, chunks: int, in_time: int) -> list[dict[str, Any]]:
-    """The lines of a table of single rows, of which only the first few are computed in time."""
-    work = shelf.recognize("values", {})
+    """The lines of a table of single rows, of which only the first few are computed in time.
+
+    What recurs is never found in time.
+    """
+    work = shelf.recognize("values", {"selection": Selection(0.3)})
     asked: list[pa.Table] = []
 
     async def ask(chunk: pa.Table) -> Recognized:
@@ -125,9 +136,12 @@ def told_until_late(shelf: ModelShelf, chunks: int, in_time: int) -> list[dict[s
             raise BusyError("no answer within 30 seconds")
         return work(chunk)
 
+    async def recur(kept: object, counted: object) -> Recurring:
+        raise BusyError("no answer within 30 seconds")
+
     async def every() -> list[str]:
-        table = pa.table({"line": [2], "smiles": ["CCO"]})
-        told = recognize(ask, work.refuse, [table] * chunks, Ledger())
+        table = pa.table({"line": [2], "smiles": [PARACETAMOL]})
+        told = recognize(ask, work.refuse, [table] * chunks, Ledger(), recur)
         return [line async for line in await begun(told)]
 
     return [json.loads(line) for line in asyncio.run(every())]
@@ -141,7 +155,10 @@ def test_a_table_whose_first_rows_are_late_is_refused_and_not_answered_with_noth
     first, error = told_until_late(shelf, 3, in_time=1)
     assert (first["done"], first["of"], len(first["results"])) == (1, 3, 1)
     assert error["error"]["kind"] == "BusyError"
-    assert [line.get("done") for line in told_until_late(shelf, 2, in_time=2)] == [1, 2, None]
+    *steps, last = told_until_late(shelf, 2, in_time=2)
+    assert [step["done"] for step in steps] == [1, 2]
+    # The recognized part as it was counted, where the search for what recurs takes too long.
+    assert [entry["count"] for entry in last["ledger"]] == [2] and last["changes"] == []
 
 
 def test_a_table_waits_longer_than_its_rows_may_be_computed_for(shelf: ModelShelf) -> None:

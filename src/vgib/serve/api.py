@@ -22,6 +22,7 @@ from vgib.serve.recognition import Question
 from vgib.serve.shelf import ModelShelf
 from vgib.serve.tasks import Desk, Task
 from vgib.stream.ledger import Ledger
+from vgib.stream.recurring import Recurring
 from vgib.stream.schema import Recognized
 
 PREFIX = "/api/v1"
@@ -237,12 +238,19 @@ def _many(service: Service) -> APIRouter:
             str, Query(max_length=200, description="Of the ledger: prediction, or a column.")
         ] = PREDICTION,
         format: Format = "csv",
+        details: Annotated[
+            bool, Query(description="Effects, interval, percentile, alerts and neighbors too.")
+        ] = False,
     ) -> StreamingResponse:
-        """Recognize a file, row by row; the answer comes in lines of JSON, the ledger last."""
+        """Recognize a file, row by row; the answer comes in lines of JSON.
+
+        The last line says what recurs: fragments with their matches, matched pairs, common cores.
+        """
         name = service.model(model)
         options = {
             "selection": Selection.of(keep_ratio, rule, by),
             "max_atoms": limits.atoms,
+            "details": details,
         }
         how = {
             "format": format,
@@ -252,14 +260,20 @@ def _many(service: Service) -> APIRouter:
             "most": limits.body,
         }
         chunks = await service.tables.ask(tasks.ReadTable(await request.body(), how))
-        ledger = Ledger(property, classes=service.shelf.card(name).classes)
+        card = service.shelf.card(name)
+        ledger = Ledger(property, classes=card.classes)
 
         async def rows(chunk: pa.Table) -> Recognized:
             found: Recognized = await service.tables.ask(tasks.RecognizeTable(name, options, chunk))
             return found
 
-        unit = service.shelf.recognize(name, options)
-        lines = uploads.recognize(rows, unit.refuse, chunks, ledger)
+        async def recur(kept: Any, counted: Any) -> Recurring:
+            found: Recurring = await service.tables.ask(tasks.Recur(kept, counted))
+            return found
+
+        refuse = service.shelf.recognize(name, options).refuse
+        unit = card.words.effect_unit(card.classes)
+        lines = uploads.recognize(rows, refuse, chunks, ledger, recur, unit)
         return StreamingResponse(await uploads.begun(lines), media_type="application/x-ndjson")
 
     return routes

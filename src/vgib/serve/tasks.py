@@ -28,6 +28,8 @@ from vgib.serve.inspection import (
 from vgib.serve.lanes import by_halves
 from vgib.serve.recognition import Question, Reply, reply
 from vgib.serve.shelf import ModelShelf
+from vgib.stream.ledger import LedgerEntry, SeenMolecule
+from vgib.stream.recurring import Recurring, what_recurs
 from vgib.stream.schema import Recognized
 
 
@@ -224,6 +226,18 @@ class RecognizeTable:
     def __call__(self, desk: Desk) -> Recognized:
         """Their results and refusals."""
         return desk.shelf.recognize(self.model, self.options)(self.chunk)
+
+
+@dataclass(frozen=True)
+class Recur:
+    """What recurs over all molecules of a table."""
+
+    kept: Sequence[SeenMolecule] | None
+    counted: Sequence[LedgerEntry]
+
+    def __call__(self, desk: Desk) -> Recurring:
+        """Fragments, matched pairs and common cores."""
+        return what_recurs(self.kept, self.counted)
 
 
 async def answered(question: Question, ask: Callable[[Question], Awaitable[bytes]]) -> bytes:

@@ -4,6 +4,7 @@ import asyncio
 import io
 import json
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from dataclasses import asdict
 from typing import Any
 
 import pyarrow as pa
@@ -12,9 +13,11 @@ from vgib.data.records import Format
 from vgib.errors import InputError, VgibError
 from vgib.limits import FileReading
 from vgib.serve.lanes import by_halves
-from vgib.serve.limits import TooMuchError
+from vgib.serve.limits import BusyError, TooMuchError
+from vgib.serve.worker import LostWorkerError
 from vgib.stream.chunks import iter_chunks
-from vgib.stream.ledger import Ledger
+from vgib.stream.ledger import Ledger, LedgerEntry, SeenMolecule
+from vgib.stream.recurring import Recurring
 from vgib.stream.schema import Recognized
 from vgib.stream.writers import rows_of
 
@@ -25,7 +28,8 @@ BYTES_IN_MEMORY = 8
 """Bytes that a table may take for each byte that it may have."""
 
 MOST_ENTRIES = 1000
-"""Fragments of the ledger that are sent, the commonest first."""
+"""Fragments of the ledger that are counted, the commonest first, and rows of pairs and series that
+are sent."""
 
 REQUEST_BODY: dict[str, Any] = {
     "requestBody": {
@@ -89,11 +93,22 @@ async def recognize(
     refuse: Callable[[pa.Table, str], Recognized],
     chunks: Sequence[pa.Table],
     ledger: Ledger,
+    recur: Callable[[Sequence[SeenMolecule] | None, Sequence[LedgerEntry]], Awaitable[Recurring]],
+    unit: str = "",
 ) -> AsyncIterator[str]:
-    """Lines of JSON: what came of each chunk, then the ledger over all of them.
+    """Lines of JSON: what came of each chunk, then what recurs over all of them.
 
-    A record that no process survives is refused by its line.
+    A record that no process survives is refused by its line; where no process survives the search
+    for what recurs, or in time, the recognized parts are told as they were counted.
     An error in the middle is a last line of its own, since the status is sent by then.
+
+    Args:
+        ask: Recognizes a chunk.
+        refuse: Refuses a chunk for a reason.
+        chunks: The records.
+        ledger: Counts the parts.
+        recur: Finds what recurs.
+        unit: Of effects.
 
     Raises:
         VgibError: nothing came of the first chunk.
@@ -106,7 +121,12 @@ async def recognize(
             done += len(chunk)
             how_far = {"done": done, "of": total}
             yield await asyncio.to_thread(_of_chunk, recognized, ledger, how_far)
-        yield await asyncio.to_thread(_of_ledger, ledger)
+        counted = await asyncio.to_thread(ledger.entries, most=MOST_ENTRIES)
+        try:
+            found = await recur(ledger.kept, counted)
+        except (BusyError, LostWorkerError):
+            found = Recurring(counted, {}, [], [])
+        yield await asyncio.to_thread(_of_ledger, ledger, found, unit)
     except VgibError as error:
         if not done:
             raise
@@ -132,10 +152,18 @@ def _of_chunk(recognized: Recognized, ledger: Ledger, how_far: dict[str, int]) -
     return _line(how_far | {"results": rows_of(recognized.results), "rejected": refused})
 
 
-def _of_ledger(ledger: Ledger) -> str:
+def _of_ledger(ledger: Ledger, found: Recurring, unit: str) -> str:
     """The last line."""
-    entries = [entry.to_json() for entry in ledger.entries(most=MOST_ENTRIES)]
-    return _line({"ledger": entries, "property": ledger.column, "skipped": ledger.skipped})
+    return _line(
+        {
+            "ledger": found.described(),
+            "changes": [asdict(change) for change in found.changes[:MOST_ENTRIES]],
+            "substituents": [asdict(one) for one in found.substituents[:MOST_ENTRIES]],
+            "property": ledger.column,
+            "effect_unit": unit,
+            "skipped": ledger.skipped,
+        }
+    )
 
 
 def _line(content: dict[str, Any]) -> str:

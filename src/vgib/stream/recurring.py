@@ -99,6 +99,25 @@ class Recurring(NamedTuple):
     changes: list[Change]
     substituents: list[Substituent]
 
+    def described(self) -> list[dict[str, Any]]:
+        """The entries as plain values, each with the lines of the molecules that have it."""
+        return [
+            entry.to_json() | {"matches": self.matches.get(entry.called or entry.fragment)}
+            for entry in self.entries
+        ]
+
+
+def what_recurs(kept: Sequence[SeenMolecule] | None, counted: Sequence[LedgerEntry]) -> Recurring:
+    """What recurs; of very many molecules only the recognized parts, as they were counted.
+
+    Args:
+        kept: The molecules that a ledger has kept, if it has.
+        counted: Its entries.
+    """
+    if kept is None:
+        return Recurring(weightiest(counted), {}, [], [])
+    return recurring(kept, [entry.fragment for entry in counted])
+
 
 def recurring(seen: Sequence[SeenMolecule], parts: Sequence[str]) -> Recurring:
     """What recurs among molecules.

@@ -24,7 +24,7 @@ from vgib.stream.engine import Sink, Tally, recognize_all
 from vgib.stream.ledger import Ledger, write_ledger
 from vgib.stream.manifest import InputFile, Manifest, read_manifest
 from vgib.stream.parts import PartStore
-from vgib.stream.recurring import Recurring, recurring, weightiest, write_beside
+from vgib.stream.recurring import Recurring, what_recurs, write_beside
 from vgib.stream.schema import Recognized
 from vgib.stream.work import Recognize, carried_fields
 from vgib.stream.writers import (
@@ -122,7 +122,8 @@ def recognize_source(
             if pages:
                 sinks.append(lambda found: gallery.add(rows_of(found.results)))
             recognize_all(work, chunks, sinks, parts, engine=engine, on_chunk=on_chunk, tally=tally)
-            found = _found(ledger) if pages or writing.ledger is not None else None
+            wanted = pages or writing.ledger is not None
+            found = what_recurs(ledger.kept, ledger.entries()) if wanted else None
             for out in pages:
                 assert found is not None
                 text = _page(work.card, writing, gallery, found, tally, refused)
@@ -132,14 +133,6 @@ def recognize_source(
             write_beside(writing.ledger, found)
     tally.rejected_file = refused if tally.refused else None
     return tally
-
-
-def _found(ledger: Ledger) -> Recurring:
-    """What recurs; of very many molecules only the recognized parts, as they were counted."""
-    counted = ledger.entries()
-    if ledger.kept is None:
-        return Recurring(weightiest(counted), {}, [], [])
-    return recurring(ledger.kept, [entry.fragment for entry in counted])
 
 
 def _refuse_own(source: Source, writing: Writing) -> None:
@@ -304,10 +297,7 @@ def _page(
         f"{what}: recognized molecules",
         f"{tally.recognized:,} molecules; of each the part that carries the prediction{unit}.",
         gallery,
-        [
-            entry.to_json() | {"matches": found.matches.get(entry.called or entry.fragment)}
-            for entry in found.entries
-        ],
+        found.described(),
         about=about,
         refused=refused,
         measured=_measured(card, writing.measured),

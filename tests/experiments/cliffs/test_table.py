@@ -24,6 +24,8 @@ def records(made: Recipe, tmp_path: Path) -> Records:
     for job in made.jobs():
         own: dict[str, Any] = job.model_dump()
         place = targets.index(own["target"])
+        if own["method"].startswith("vgib"):
+            continue
         if own["seed"] > 1 or (own["method"] == "crippen" and place > 3):
             continue
         share = 0.7 + 0.1 * own["seed"] if own["method"] == "forest" else 0.5
@@ -48,12 +50,12 @@ def records(made: Recipe, tmp_path: Path) -> Records:
 
 def test_crippen_has_one_seed_and_the_forest_three(made: Recipe) -> None:
     jobs = [job.model_dump() for job in made.jobs()]
-    assert len(jobs) == 80
+    assert len(jobs) == 80 + 4 * 60
     assert {job["seed"] for job in jobs if job["method"] == "crippen"} == {0}
 
 
 def test_pairs_of_all_targets_are_pooled(made: Recipe, records: Records) -> None:
-    forest, crippen = cliffs.rows(made, records)
+    forest, crippen, *_ = cliffs.rows(made, records)
     told = forest.direction("test")
     assert told.value == pytest.approx(0.75) and told.n == 13
     assert forest.mean("rmse") == pytest.approx(0.65) and crippen.mean("rmse") is None
@@ -64,7 +66,7 @@ def test_pairs_of_all_targets_are_pooled(made: Recipe, records: Records) -> None
 
 
 def test_differences_are_on_the_targets_that_both_have(made: Recipe, records: Records) -> None:
-    found = cliffs.rows(made, records)
+    found = cliffs.rows(made, records)[:2]
     gain = found[1].direction("touching", less=found[0])
     assert gain.value == pytest.approx(-0.25) and gain.n == 4
     assert cliffs.difference_table(found).rows == [

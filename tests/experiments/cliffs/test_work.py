@@ -7,11 +7,19 @@ import numpy as np
 import pytest
 from tests.experiments.cliffs.toy import write_mirror
 
+from vgib.config import PRESETS
 from vgib.errors import UnknownNameError
 from vgib.experiments.cliffs.job import CliffsJob
 from vgib.experiments.cliffs.pairs import CliffPair
 from vgib.experiments.cliffs.work import directions, errors, methods, run
 from vgib.experiments.engine.recipe import recipe
+
+
+@pytest.fixture(autouse=True)
+def brief(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Networks are trained for a moment."""
+    for name, value in {"steps": 4, "epochs": 1}.items():
+        monkeypatch.setitem(PRESETS["recommended"].training, name, value)
 
 
 def job(method: str, **changes: object) -> CliffsJob:
@@ -49,6 +57,18 @@ def test_the_same_seed_gives_the_same_record(method: str, tmp_path: Path) -> Non
 def test_every_atom_has_an_effect(method: str) -> None:
     made = methods.make(method).fit(["CCO", "CCN", "CCC"], np.array([1.0, 2.0, 3.0]), job(method))
     assert made.effects("CC(=O)O").shape == (4,) and made.effects("C").shape == (1,)
+
+
+def test_the_rows_of_one_model_differ_in_how_they_explain_it() -> None:
+    smiles, activity = ["CCO", "CCN", "CCC"], np.array([1.0, 2.0, 3.0])
+    found = {
+        name: methods.make(name).fit(smiles, activity, job(name)).effects("CC(=O)O")
+        for name in ("vgib", "vgib-myerson", "vgib-occlusion", "vgib-ig")
+    }
+    assert (np.sign(found["vgib"]) == np.sign(found["vgib-myerson"])).all()
+    assert np.abs(found["vgib"]).max() <= 1
+    one, other = found["vgib-occlusion"], found["vgib-ig"]
+    assert np.isfinite(one).all() and np.isfinite(other).all() and not np.allclose(one, other)
 
 
 def test_every_method_of_the_recipe_is_there() -> None:

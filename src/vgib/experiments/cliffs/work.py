@@ -2,6 +2,7 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
 from pathlib import Path
 from time import perf_counter
 from typing import Any, Self
@@ -9,14 +10,23 @@ from typing import Any, Self
 import numpy as np
 import numpy.typing as npt
 from sklearn.ensemble import RandomForestRegressor
+from torch import Tensor
 
 from vgib.chem.contributions import circular_counts, crippen_contributions, masked_counts
 from vgib.experiments.cliffs.job import CliffsJob
 from vgib.experiments.cliffs.pairs import CliffPair, Target, load_target
 from vgib.experiments.engine.finished import Finished
+from vgib.explain.explainer import Case
+from vgib.explain.frozen import Frozen
+from vgib.explain.methods.ig import IntegratedGradients
+from vgib.explain.methods.occlusion import single_drops
+from vgib.model.recognizer import SubgraphRecognizer
 from vgib.registry import Registry
 
 Values = npt.NDArray[np.float64]
+
+MEMBERS = 3
+"""Networks that ``vgib train`` trains."""
 
 
 class CliffMethod(ABC):
@@ -69,6 +79,81 @@ class ForestMethod(CliffMethod):
         """What is predicted of the molecule less what is predicted without the atom."""
         found = self.forest.predict(masked_counts(smiles, **self.shape))
         return np.asarray(found[0] - found[1:], dtype=np.float64)
+
+
+class TrainedMethod(CliffMethod):
+    """Networks as ``vgib train`` makes them; how they are explained is each row's own."""
+
+    def fit(self, smiles: Sequence[str], activity: Values, job: CliffsJob) -> Self:
+        """Trains the networks, or takes those that the row before has trained."""
+        self.model = _trained(tuple(smiles), tuple(activity.tolist()), job.seed)
+        return self
+
+    def predict(self, smiles: Sequence[str]) -> Values:
+        """The mean of the networks."""
+        return np.asarray(self.model.predict(list(smiles)), dtype=np.float64).ravel()
+
+
+@lru_cache(maxsize=1)
+def _trained(smiles: tuple[str, ...], activity: tuple[float, ...], seed: int) -> SubgraphRecognizer:
+    """The same networks for every row: targets stand before methods in the recipe."""
+    labels = np.array(activity)
+    made = (SubgraphRecognizer(seed=seed + number) for number in range(MEMBERS))
+    return SubgraphRecognizer.together([one.fit(list(smiles), labels) for one in made])
+
+
+@methods.register("vgib")
+class GateMethod(TrainedMethod):
+    """The scores of the gate, with the sign of the effect that the model tells of each atom."""
+
+    def effects(self, smiles: str) -> Values:
+        """Scores, negative where the atom lowers the prediction."""
+        answer = self.model.answer([smiles])
+        return np.asarray(answer.node_scores * np.sign(answer.effects), dtype=np.float64)
+
+
+@methods.register("vgib-myerson")
+class MyersonMethod(TrainedMethod):
+    """The effects that every verb tells: Myerson values of rings, groups and chains."""
+
+    def effects(self, smiles: str) -> Values:
+        """The value of each piece, shared equally by its atoms."""
+        return np.asarray(self.model.answer([smiles]).effects, dtype=np.float64)
+
+
+class AttributedMethod(TrainedMethod):
+    """A post-hoc method that gives each atom a signed number, averaged over the networks."""
+
+    def effects(self, smiles: str) -> Values:
+        """The mean over the networks."""
+        found = []
+        for member in self.model.members():
+            frozen = Frozen(member.net_, task="regression")
+            case = Case.of(frozen, member.pack([smiles]).batch())
+            found.append(self.attributed(case).detach().double().numpy())
+        return np.asarray(np.mean(found, 0), dtype=np.float64)
+
+    @abstractmethod
+    def attributed(self, case: Case) -> Tensor:
+        """What each atom adds to the output of one network."""
+
+
+@methods.register("vgib-occlusion")
+class OcclusionMethod(AttributedMethod):
+    """What is predicted of the molecule less what is predicted without the atom."""
+
+    def attributed(self, case: Case) -> Tensor:
+        """The drops."""
+        return single_drops(case)
+
+
+@methods.register("vgib-ig")
+class GradientsMethod(AttributedMethod):
+    """Integrated gradients of the prediction."""
+
+    def attributed(self, case: Case) -> Tensor:
+        """The attributions before they are scaled."""
+        return IntegratedGradients().attributions(case)
 
 
 def run(

@@ -1,4 +1,4 @@
-// A file of molecules: its rows as a gallery, the fragments that recur, and what was refused.
+// A file of molecules: its rows as a gallery, what recurs in them, and what was refused.
 
 import * as api from "/page/api.js";
 import { $, announce, h, like, number, percent, plural, show, table } from "/page/dom.js";
@@ -11,7 +11,11 @@ const FORMATS = { csv: "csv", tsv: "tsv", tab: "tsv", smi: "smi", smiles: "smi",
 const RESULTS = new Set(["line", "id", "smiles", "note", "prediction", "probability", "statement", "spread", "stability", "scores", "effects",
   "subgraphs", "why_none", "interval", "percentile", "alerts", "warnings", "nearest"]);
 
-const state = { property: "prediction", rows: [], rejected: [], ledger: [], shown: [], page: 0, asking: null, pictures: new Map() };
+const state = {
+  property: "prediction", unit: "", rows: [], rejected: [], ledger: [], changes: [], substituents: [], shown: [], page: 0,
+  only: null, // the entry of the ledger whose molecules are shown
+  asking: null, pictures: new Map(),
+};
 
 const fragment = (row) => row.subgraphs[0] ?? { smiles: "", atoms: [], score: null, keep_ratio: null };
 const KEYS = {
@@ -34,6 +38,11 @@ export function setUpTable(limits, model) {
   $("stop").addEventListener("click", () => state.asking?.abort());
   $("search").addEventListener("input", () => arrange());
   $("sort").addEventListener("change", () => arrange());
+  $("only").addEventListener("click", () => {
+    state.only = null;
+    arrange();
+    $("search").focus();
+  });
   $("page-before").addEventListener("click", () => turn(-1));
   $("page-after").addEventListener("click", () => turn(1));
   setUpTabs();
@@ -59,12 +68,12 @@ async function recognizeAll(limits, model) {
   }
   state.asking?.abort();
   const asking = (state.asking = new AbortController());
-  Object.assign(state, { rows: [], rejected: [], ledger: [], page: 0 });
+  Object.assign(state, { rows: [], rejected: [], ledger: [], changes: [], substituents: [], page: 0, only: null, unit: "" });
   forgetPictures();
   show($("table-result"), false);
   progress(0, 0);
   show($("table-progress"), true);
-  const query = { model: model.name, format: FORMATS[file.name.split(".").pop().toLowerCase()] ?? "csv" };
+  const query = { model: model.name, details: true, format: FORMATS[file.name.split(".").pop().toLowerCase()] ?? "csv" };
   if ($("share").value) query.keep_ratio = $("share").value;
   if ($("property").value.trim()) query.property = $("property").value.trim();
   if ($("structures").value.trim()) query.smiles_column = $("structures").value.trim();
@@ -80,7 +89,10 @@ async function recognizeAll(limits, model) {
 }
 
 function receive(told) {
-  if (told.ledger) Object.assign(state, { ledger: told.ledger, property: told.property });
+  if (told.ledger) {
+    const { ledger, changes, substituents, property } = told;
+    Object.assign(state, { ledger, changes, substituents, property, unit: told.effect_unit });
+  }
   if (told.results) {
     state.rows.push(...told.results);
     state.rejected.push(...told.rejected);
@@ -101,6 +113,8 @@ function finish() {
   $("tab-rejected").textContent = `Refused (${state.rejected.length.toLocaleString("en")})`;
   announce(`${plural(state.rows.length, "molecule")} recognized, ${state.rejected.length.toLocaleString("en")} refused`);
   renderLedger();
+  renderChanges();
+  renderCores();
   renderRejected();
   arrange();
 }
@@ -113,7 +127,11 @@ function arrange() {
   const sign = $("sort").value.startsWith("-") ? -1 : 1;
   const matches = (row) => [row.id, row.smiles, fragment(row).smiles].some((text) => text?.toLowerCase().includes(wanted));
   const value = (row) => KEYS[key](row) ?? -sign * Infinity;
-  state.shown = (wanted ? state.rows.filter(matches) : [...state.rows]).sort((a, b) => sign * (value(a) - value(b)) || a.line - b.line);
+  const lines = state.only && new Set(state.only.matches ?? state.only.lines);
+  const found = state.rows.filter((row) => (!wanted || matches(row)) && (!lines || lines.has(row.line)));
+  show($("only"), Boolean(state.only));
+  $("only").textContent = state.only ? `with ${named(state.only)} ✕` : "";
+  state.shown = found.sort((a, b) => sign * (value(a) - value(b)) || a.line - b.line);
   state.page = 0;
   renderGallery();
 }
@@ -138,14 +156,15 @@ function card(row) {
   const part = fragment(row);
   const name = row.id || `Line ${row.line}`;
   const image = h("img", { alt: `${row.smiles}, ${plural(part.atoms.length, "atom")} outlined`, width: 300, height: 210, loading: "lazy" });
-  paint(row, image, { molecule: row.smiles, scores: row.scores, atoms: part.atoms, width: 300, height: 210, legend: false });
+  const shades = row.effects ? { effects: row.effects } : { scores: row.scores };
+  paint(row, image, { molecule: row.smiles, ...shades, atoms: part.atoms, width: 300, height: 210, legend: false });
   const spread = row.spread ? ` ± ${number(row.spread, 2)}` : "";
   const stability = row.stability == null ? "" : `, stability ${percent(row.stability)}`;
   return h(
     "figure",
     {},
     h("div", { class: "paper" }, image),
-    h("figcaption", {}, h("b", {}, name), h("br"), `${prediction(row)}${spread}${stability}`, h("br"), h("code", {}, part.smiles), row.why_none ? ` Not enough alone: ${row.why_none}` : "", h("br"),
+    h("figcaption", {}, h("b", {}, name), h("br"), `${prediction(row)}${spread}${stability}`, h("br"), h("code", {}, part.smiles), part.effect == null ? "" : ` ${signed(part.effect)} ${state.unit}`, row.why_none ? ` Not enough alone: ${row.why_none}` : "", h("br"),
       h("a", { href: `#${new URLSearchParams({ view: "molecule", model: $("model").value, smiles: row.smiles, ...(part.atoms.length ? { size: part.atoms.length } : {}) })}` }, "Look closer")),
   );
 }
@@ -169,19 +188,35 @@ function forgetPictures() {
 
 // ---- the other panels ------------------------------------------------------------------------
 
+const named = (row) => row.called || row.fragment;
+const signed = (value) => (value == null ? "–" : `${value < 0 ? "−" : "+"}${number(Math.abs(value), 2)}`);
+
 const LEDGER = [
-  ["Fragment", "fragment", (row) => [thumbnail(row), h("br"), h("code", {}, row.fragment)]],
+  ["Fragment", "fragment", (row) => [thumbnail(row), h("br"), row.called ? h("b", {}, `${row.called} `) : "", h("code", {}, row.fragment)]],
   ["Molecules", "count", (row) => `${row.count.toLocaleString("en")} (${percent(row.share)})`],
   ["Mean with", "mean_with", (row) => number(row.mean_with)],
   ["Mean without", "mean_without", (row) => like(row.mean_without, row.mean_with)],
   ["Difference", "difference", (row) => like(row.difference, row.mean_with)],
   ["95 % interval", "low", (row) => (row.low == null ? "too few" : `${like(row.low, row.mean_with)} to ${like(row.high, row.mean_with)}`)],
-  ["Examples", "names", (row) => row.names.slice(0, 3).join(", ")],
+  ["Effect", "mean_effect", (row) => signed(row.mean_effect)],
+  ["Pairs", "pair_difference", (row) => (row.pairs ? `${signed(row.pair_difference)} in ${row.pairs}` : "–")],
+  ["Examples", "names", (row) => h("button", { type: "button", class: "quiet small", title: "Show these molecules", onclick: () => showOnly(row) }, row.names.slice(0, 3).join(", "))],
 ];
 
-function renderLedger(key = "count", isDown = true) {
+/** Goes to the molecules that have a fragment. */
+function showOnly(row) {
+  state.only = row;
+  $("tab-gallery").click();
+  arrange();
+  $("only").focus();
+}
+
+/** Without a key, in the order in which they came: what is sure and large first. */
+function renderLedger(key = "", isDown = true) {
+  const unit = state.unit ? `, in ${state.unit}` : "";
   $("ledger-told").textContent = state.ledger.length
-    ? `Fragments recognized in several molecules, and the mean ${state.property} with and without them. An association, not a cause.`
+    ? `Recognized parts, functional groups and ring systems that several molecules have, and the mean ${state.property} with and without them: an association, not a cause. ` +
+      `Intervals are corrected for the number of fragments; those that leave zero out come first. Effect is what the model ascribes to the fragment${unit}; pairs are molecules of the file that differ in it and little else.`
     : "No fragment recurs in this table.";
   if (!state.ledger.length) {
     $("ledger").replaceChildren();
@@ -189,7 +224,7 @@ function renderLedger(key = "count", isDown = true) {
   }
   const sign = isDown ? -1 : 1;
   const compare = (a, b) => (typeof a === "number" || typeof b === "number" ? (a ?? -Infinity) - (b ?? -Infinity) : String(a).localeCompare(String(b)));
-  const rows = [...state.ledger].sort((a, b) => sign * compare(a[key], b[key]));
+  const rows = key ? [...state.ledger].sort((a, b) => sign * compare(a[key], b[key])) : state.ledger;
   $("ledger").replaceChildren(
     h("table", {},
       h("caption", { class: "unseen" }, "Fragments; a heading sorts by its column"),
@@ -218,6 +253,36 @@ function thumbnail(row) {
   });
   seen.observe(image);
   return image;
+}
+
+const group = (smiles) => (smiles === "[*:1][H]" ? "hydrogen" : h("code", {}, smiles.replace("[*:1]", "*")));
+
+/** What pairs of molecules differ in. */
+function renderChanges() {
+  const interval = (one) => (one.low == null ? "" : ` [${signed(one.low)}, ${signed(one.high)}]`);
+  const columns = [
+    ["From", (one) => group(one.before), false],
+    ["To", (one) => group(one.after), false],
+    ["Pairs", (one) => String(one.pairs), true],
+    ["Change", (one) => `${signed(one.difference)}${interval(one)}`, false],
+    ["Such as", (one) => one.names.slice(0, 2).join("; "), false],
+  ];
+  show($("changes-card"), Boolean(state.changes.length));
+  $("changes-told").textContent = `Pairs of molecules of this file that differ in one place alone: so many change the first group to the second, and the ${state.property} changes by so much on average, with its interval from five pairs on.`;
+  $("changes").replaceChildren(table(columns, state.changes.slice(0, 60), "Matched pairs"));
+}
+
+/** Series of molecules with one core. */
+function renderCores() {
+  const columns = [
+    ["Core", (one) => h("code", {}, one.core), false],
+    ["Place", (one) => one.place, false],
+    ["Substituent", (one) => h("code", {}, one.group), false],
+    ["Molecules", (one) => String(one.count), true],
+    [`Mean ${state.property}`, (one) => number(one.mean), true],
+  ];
+  show($("cores-card"), Boolean(state.substituents.length));
+  $("cores").replaceChildren(table(columns, state.substituents.slice(0, 60), "Common cores and their substituents"));
 }
 
 function renderRejected() {
@@ -270,12 +335,13 @@ function setUpSaving() {
     ["keep_ratio", (row) => fragment(row).keep_ratio],
     ["why_none", (row) => row.why_none],
     ["scores", (row) => row.scores],
+    ["effects", (row) => row.effects],
     ["note", (row) => row.note],
   ];
   const carried = () => Object.keys(state.rows[0] ?? {}).filter((name) => !RESULTS.has(name)).map((name) => [name, (row) => row[name]]);
   $("save-rows").addEventListener("click", () => saveCsv("molecules.csv", [...columns, ...carried()], state.shown));
   $("save-ledger").addEventListener("click", () =>
-    saveCsv("fragments.csv", Object.keys(state.ledger[0] ?? { fragment: "" }).map((name) => [name, (row) => row[name]]), state.ledger));
+    saveCsv("fragments.csv", Object.keys(state.ledger[0] ?? { fragment: "" }).filter((name) => name !== "matches").map((name) => [name, (row) => row[name]]), state.ledger));
   $("save-table").addEventListener("click", () =>
-    saveJson("table.json", { model: $("model").value, results: state.rows, ledger: state.ledger, rejected: state.rejected }));
+    saveJson("table.json", { model: $("model").value, results: state.rows, ledger: state.ledger, changes: state.changes, substituents: state.substituents, rejected: state.rejected }));
 }

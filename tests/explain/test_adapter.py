@@ -11,6 +11,7 @@ from torch_geometric.nn import GCNConv, global_add_pool
 from vgib.data.packed import PackedGraphs
 from vgib.errors import UnknownNameError
 from vgib.explain.adapter import (
+    EPOCHS,
     Adapted,
     PosthocAttention,
     PosthocGIB,
@@ -168,6 +169,12 @@ def test_a_strong_prior_has_its_way(rate: float, model_of: ModelOf, graphs: Pack
 def test_a_schedule_in_epochs_runs_its_course(model_of: ModelOf, graphs: PackedGraphs) -> None:
     explainer = PosthocGSAT(steps=20, rate=0.5).fit(model_of("gcn"), graphs)
     assert explainer.fitted.rate == 0.5
+
+
+def test_the_gate_pays_in_full_from_its_first_step(model_of: ModelOf, graphs: PackedGraphs) -> None:
+    gate = PosthocVGIB(steps=1, beta=0.7).fit(model_of("gat"), graphs).fitted
+    gate.start_epoch(0, EPOCHS)
+    assert gate.price_now == 0.7
 
 
 def test_options_are_the_bottlenecks_and_those_of_learning() -> None:

@@ -15,12 +15,10 @@ ROW = re.compile(r"^\| (.+?) \| ([\d.]+) \| ([\d.]+) \| ([\d.]+) \|$", re.MULTIL
 BEHIND = 0.02
 
 
-def test_the_page_lists_every_shape_and_names_those_that_fall_behind_occlusion() -> None:
-    text = PAGE.read_text()
-    rows = ROW.findall(text)
+def test_the_page_lists_every_shape_and_none_falls_behind_occlusion() -> None:
+    rows = ROW.findall(PAGE.read_text())
     assert [row[0] for row in rows] == list(SHAPES)
-    behind = [row[0] for row in rows if float(row[3]) < float(row[2]) - BEHIND]
-    assert len(behind) <= 1 and all(f"one shape, {name}**" in text for name in behind)
+    assert not [row[0] for row in rows if float(row[3]) < float(row[2]) - BEHIND]
 
 
 @pytest.mark.slow
@@ -39,4 +37,16 @@ def test_a_row_of_the_table(name: str) -> None:
     text = PAGE.read_text()
     PAGE.write_text(re.sub(rf"^\| {re.escape(name)} \|.*$", row, text, flags=re.MULTILINE))
     assert accuracy > 0.9
+    assert vgib >= occlusion - BEHIND
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("name", ["GIN with batch norm", "GAT"])
+def test_no_seed_falls_behind_occlusion(name: str, seed: int) -> None:
+    model = trained(name, seed=seed)
+    train, test = graphs_for(name, 400, 0), graphs_for(name, 200, 1)
+    occlusion = areas(explain_many(model, test, "occlusion"), test)
+    vgib = areas(explain_many(model, test, fit_on=train, seed=seed), test)
+    print(f"{name}, seed {seed}: occlusion {occlusion:.3f}, vgib {vgib:.3f}")
     assert vgib >= occlusion - BEHIND

@@ -85,8 +85,9 @@ def test_mistakes_are_refused_with_a_suggestion(three: list[Data]) -> None:
         explain_many(model, three, "occlusion", task="clasification")
     with pytest.raises(UnknownNameError, match="did you mean 'log_probs'"):
         explain_many(model, three, "occlusion", returns="log_prob")
-    with pytest.raises(InputError, match="target=3, but there are 3 to choose from"):
-        explain_many(model, three, "occlusion", target=3)
+    for target in (3, -1, "second"):
+        with pytest.raises(InputError, match=f"target={target!r}, but there are 3 to choose from"):
+            explain_many(model, three, "occlusion", target=target)
     with pytest.raises(InputError, match="Say task='binary' for one logit"):
         explain_many(Counts("one"), three, "occlusion", task="classification")
     with pytest.raises(InputError, match=r"returns='probs', but the outputs lie between .*'raw'"):

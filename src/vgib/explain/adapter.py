@@ -28,6 +28,7 @@ from vgib.nn.bottleneck import (
     bottlenecks,
     build_in,
 )
+from vgib.nn.vgib import NodeVGIB
 from vgib.registry import option_names
 from vgib.train.checkpoint import let_rest
 
@@ -285,6 +286,18 @@ class PosthocVGIB(Adapted):
 
     def __init__(self, *, steps: int = 800, batch_size: int = 64, **options: Any) -> None:
         super().__init__(steps=steps, batch_size=batch_size, **options)
+
+    def build(self, case: Case) -> nn.Module:
+        """The bottleneck, whose gate has the full price to pay from its first step.
+
+        A gate that learns before there is a price opens whatever stands beside the nodes that
+        decide. Layers with attention give all those neighbors the same states, and a gate that is
+        wide open has no gradient by which to close.
+        """
+        module = super().build(case)
+        assert isinstance(module, NodeVGIB)
+        module.RISE = 1 / EPOCHS
+        return module
 
 
 @explainers.register("vgib-beta0")

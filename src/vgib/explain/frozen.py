@@ -482,8 +482,10 @@ class Frozen:
             )
         if self.target is not None:
             count = 2 if kind == "binary" else width
-            if not 0 <= self.target < count:
-                raise InputError(f"target={self.target}, but there are {count} to choose from")
+            if self.target not in range(count):
+                raise InputError(
+                    f"target={self.target!r}, but there are {count} to choose from, numbered from 0"
+                )
             self.task = "regression" if kind == "regression" else "binary"
         if self.returns != "raw" and kind != "regression" and rows.numel():
             low, high = rows.detach().aminmax()

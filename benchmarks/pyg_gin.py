@@ -3,11 +3,11 @@
     python -m benchmarks.pyg_gin --mirror FOLDER    # a record a fold: results/benchmarks/pyg_gin
     python -m benchmarks.pyg_gin --table            # what the records say
 
-*Ours* is ``SubgraphRecognizer("gin")`` as it is, of which the network alone is trained: predictor of
-parts and gate come after it and move nothing that predicts. *PyG's* is the network of its GIN example: five
-layers of 32 channels with batch norm, a sum over nodes, dropout before the output, Adam at 0.01,
-128 graphs a step. Both have the same folds, the same epochs on whole graphs, and keep the weights
-of the lowest validation loss. A fold that has a record is not computed again.
+*Ours* is ``SubgraphRecognizer("gin")`` as it is, of which the network alone is trained: predictor
+of parts and gate come after it and move nothing that predicts. *PyG's* is the network of its GIN
+example: five layers of 32 channels with batch norm, a sum over nodes, dropout before the output,
+Adam at 0.01, 128 graphs a step. Both have the same folds, the same epochs on whole graphs, and keep
+the weights of the lowest validation loss. A fold that has a record is not computed again.
 """
 
 import argparse

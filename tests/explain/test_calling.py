@@ -2,10 +2,11 @@
 
 import pytest
 import torch
-from tests.explain.shapes import SHAPES, called, graphs_for
+from tests.explain.shapes import SHAPES, Net, called, graphs_for, planted
 from torch import Tensor, nn
 from torch_geometric.data import Batch, Data, HeteroData
 from torch_geometric.nn import GCNConv, global_add_pool
+from torch_geometric.transforms import ToSparseTensor
 
 from vgib.errors import InputError
 from vgib.explain.explainer import as_graphs
@@ -171,3 +172,18 @@ def test_graphs_that_no_model_can_read_are_named() -> None:
         bad = Data(**(good.to_dict() | change))
         with pytest.raises(InputError, match=message):
             as_graphs([good, bad])
+
+
+def test_edges_in_a_sparse_matrix_alone_are_asked_for() -> None:
+    data = [ToSparseTensor()(graph) for graph in planted(2)]
+    with pytest.raises(InputError, match="edges in adj_t alone; keep edge_index too"):
+        explain_many(Net(), data, "occlusion")
+
+
+@pytest.mark.parametrize("dtype", [torch.float64, torch.bfloat16])
+@pytest.mark.parametrize("method", ["vgib", "vgib-paper", "gsat", "occlusion", "gradcam"])
+def test_a_model_of_another_precision_is_explained(method: str, dtype: torch.dtype) -> None:
+    data = [Data(x=graph.x.to(dtype), edge_index=graph.edge_index) for graph in planted(4)]
+    options = {} if method in ("occlusion", "gradcam") else {"steps": 2}
+    for found in explain_many(Net().to(dtype), data, method, **options):
+        assert found.node_mask.isfinite().all() and found.prediction.dtype == dtype

@@ -75,6 +75,13 @@ def test_subsets_are_taken_and_graphs_without_a_node_have_empty_masks(
     torch.testing.assert_close(found[1].node_mask, alone[0].node_mask)
     fitted = explain_many(model_of("gcn"), [empty, *data], steps=2)
     assert len(fitted) == 8
+    assert len(explain_many(model_of("gcn"), [empty, empty], "occlusion")) == 2
+
+
+def test_nodes_without_any_edge_need_no_edge_index(model_of: ModelOf) -> None:
+    found = explain_many(model_of("gcn"), [Data(x=torch.eye(5))], "occlusion")
+    assert found[0].node_mask.shape == (5, 1)
+    assert "edge_mask" not in found[0]
 
 
 def test_a_model_that_gives_nan_names_the_graph(model_of: ModelOf, data: list[Data]) -> None:

@@ -13,6 +13,7 @@ from vgib.errors import FileFormatError, InputError
 from vgib.explain.adapter import Adapted
 from vgib.explain.explainer import as_graphs, explainers
 from vgib.explain.many import explain_many, score
+from vgib.explain.pyg import GSATExplainer, VGIBExplainer
 
 ModelOf = Callable[[str], nn.Module]
 
@@ -36,6 +37,19 @@ def test_what_was_learned_comes_back(
         with pytest.raises(InputError, match="fitted to another GraphModel than this one"):
             explain_many(other, data, explainer)
     assert score(again.fit(other, data), other, graphs).isfinite().all()
+
+
+def test_what_an_algorithm_of_pyg_learned_comes_back(
+    model_of: ModelOf, data: list[Data], tmp_path: Path
+) -> None:
+    model, file = model_of("gcn"), tmp_path / "explainer.safetensors"
+    fitted = VGIBExplainer("paper", steps=2).fit(model, data)
+    fitted.save(file)
+    again = VGIBExplainer.load(file)
+    for one, other in zip(*(explain_many(model, data, e) for e in (fitted, again)), strict=True):
+        assert torch.equal(one.node_mask, other.node_mask)
+    with pytest.raises(InputError, match="holds a fitted vgib-paper, not GSATExplainer"):
+        GSATExplainer.load(file)
 
 
 def test_files_of_other_kinds_are_refused(tmp_path: Path, data: list[Data]) -> None:

@@ -48,5 +48,4 @@ def test_no_seed_falls_behind_occlusion(name: str, seed: int) -> None:
     train, test = graphs_for(name, 400, 0), graphs_for(name, 200, 1)
     occlusion = areas(explain_many(model, test, "occlusion"), test)
     vgib = areas(explain_many(model, test, fit_on=train, seed=seed), test)
-    print(f"{name}, seed {seed}: occlusion {occlusion:.3f}, vgib {vgib:.3f}")
     assert vgib >= occlusion - BEHIND

@@ -98,7 +98,7 @@ def test_mistakes_are_refused_with_a_suggestion(three: list[Data]) -> None:
         explain_many(model, three, "occlusion", chunkk=3)
     with pytest.raises(UnknownNameError, match="did you mean 'seed'"):
         Occlusion(sed=3)
-    for wrong in ({"beta": -1}, {"batch_size": 0}, {"steps": 0}):
+    for wrong in ({"beta": -1}, {"beta": "low"}, {"batch_size": 0}, {"steps": 0}, {"seed": "x"}):
         for method in ("vgib", "vgib-paper", "gib", "fidelity-gate"):
             with pytest.raises(InputError, match="must be"):
                 explain_many(model, three, method, **wrong)

@@ -629,6 +629,11 @@ def _check_data(number: int, item: "Data") -> None:
             "torch_geometric.transforms.OneHotDegree"
         )
     edges = item.edge_index
+    if edges is None and "adj_t" in item:
+        raise InputError(
+            f"graph {number} has its edges in adj_t alone; keep edge_index too, with "
+            "torch_geometric.transforms.ToSparseTensor(remove_edge_index=False)"
+        )
     if edges is not None and (edges.is_floating_point() or edges.dim() != 2 or edges.shape[0] != 2):
         raise InputError(
             f"graph {number} has an edge_index of type {_describe(edges)}; expected whole numbers "

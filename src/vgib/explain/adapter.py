@@ -17,7 +17,7 @@ from torch import Tensor, nn
 from vgib.data.files import read_safetensors, write_safetensors
 from vgib.errors import InputError, unknown_name
 from vgib.explain.amortized import Amortized
-from vgib.explain.explainer import Case, Graphs, explainers, known_options
+from vgib.explain.explainer import Case, Graphs, check_positive, explainers, known_options
 from vgib.explain.frozen import CENTER, Frozen, Removal
 from vgib.nn.bottleneck import (
     PLACES,
@@ -46,16 +46,17 @@ INNER_LR = 1e-2
 def encoded_of(case: Case) -> Encoded:
     """A frozen network's own pass over some graphs, as a bottleneck sees it."""
     clean, frozen = case.clean, case.frozen
-    flat = [state.flatten(1) for state in clean.states]
+    # Whatever a model computes in, a bottleneck learns in single precision.
+    flat = [state.flatten(1).float() for state in clean.states]
     # A bottleneck expects layers of one width; narrower ones get channels of zeros.
     width = max(state.shape[1] for state in flat)
     states = tuple(nn.functional.pad(state, (0, width - state.shape[1])) for state in flat)
-    batch, x = case.batch, clean.inputs.flatten(1)
+    batch, x = case.batch, clean.inputs.flatten(1).float()
     if CENTER in batch.named:  # the one node that a node-level model is asked about
         x = torch.cat([x, batch.named[CENTER].to(x).unsqueeze(1)], dim=1)
     encoded = Encoded(x, states, batch.adj, batch.graphs, None, batch.x)
-    encoded.output = in_units(frozen, clean.output)
-    encoded.target = case.goal if frozen.is_classifier else case.goal / frozen.spread
+    encoded.output = in_units(frozen, clean.output).float()
+    encoded.target = case.goal if frozen.is_classifier else (case.goal / frozen.spread).float()
     return encoded
 
 
@@ -88,8 +89,7 @@ class Adapted(Amortized):
         for name in options:
             if name not in known:
                 raise unknown_name(f"option of explainer {self.bottleneck}", name, known)
-        if options.get("beta", 0) < 0:
-            raise InputError(f"beta must be zero or positive; got {options['beta']}")
+        check_positive("beta", options.get("beta", 0), or_zero=True)
         super().__init__(**{name: value for name, value in options.items() if name not in own})
         self.options = self.defaults | {k: v for k, v in options.items() if k in own}
 
@@ -195,7 +195,7 @@ class Adapted(Amortized):
         if perturbed.output is None:
             return frozen.losses(self.run(case, perturbed), case.goal)
         if frozen.is_classifier:
-            said = in_units(frozen, case.clean.output).exp()
+            said = in_units(frozen, case.clean.output).exp().float()
             return nn.functional.cross_entropy(perturbed.output, said, reduction="none")
         return (perturbed.output - case.goal / frozen.spread).square().mean(1)
 
@@ -203,7 +203,7 @@ class Adapted(Amortized):
         """The frozen network's output when the perturbed nodes or messages are put into it."""
         if perturbed.z is not None:
             state, z = case.clean.states[-1], perturbed.z
-            z = z[:, : state[0].numel()]
+            z = z[:, : state[0].numel()].to(state)
             return case.frozen.run(case.batch, on_last=lambda _: z.reshape(state.shape)).output
         weight = perturbed.edge_weight
         if weight is None:

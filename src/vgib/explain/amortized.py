@@ -8,7 +8,7 @@ from torch import Tensor, nn
 
 from vgib.data.packed import Batch, PackedGraphs
 from vgib.errors import InputError, NotFittedError
-from vgib.explain.explainer import Case, Explainer, Graphs, as_graphs
+from vgib.explain.explainer import Case, Explainer, Graphs, as_graphs, check_positive
 from vgib.explain.frozen import Frozen, packed, predictions
 from vgib.train.loop import seeded
 
@@ -48,8 +48,7 @@ class Amortized(Explainer):
     ) -> None:
         super().__init__(**rest)
         for name, value in (("steps", steps), ("batch_size", batch_size), ("lr", lr)):
-            if value <= 0:
-                raise InputError(f"{name} must be positive; got {value}")
+            check_positive(name, value)
         self.steps, self.batch_size, self.lr, self.clip = steps, batch_size, lr, clip
         self.module_: nn.Module | None = None
         self.losses_: list[float] = []

@@ -4,6 +4,7 @@ from collections.abc import Iterable
 from copy import copy
 from dataclasses import dataclass
 from inspect import signature
+from numbers import Real
 from typing import Any, Self
 
 import torch
@@ -85,6 +86,8 @@ class Explainer:
     ) -> None:
         for name in unknown:
             raise unknown_name(f"option of {type(self).__name__}", name, known_options(type(self)))
+        if not hasattr(seed, "__index__"):
+            raise InputError(f"seed must be a whole number; got {seed!r}")
         self.seed = seed
         self.task: ModelTask | None = task
         self.returns: Returns = returns
@@ -128,6 +131,13 @@ def known_options(kind: type[Explainer]) -> list[str]:
                 if option.kind is option.KEYWORD_ONLY:
                     names[option.name] = None
     return list(names)
+
+
+def check_positive(name: str, value: Any, *, or_zero: bool = False) -> None:
+    """Refuses an option that is no number, or one below what it can be."""
+    if not isinstance(value, Real) or value < 0 or (value == 0 and not or_zero):
+        wanted = "zero or positive" if or_zero else "positive"
+        raise InputError(f"{name} must be {wanted}; got {value!r}")
 
 
 explainers: Registry[Explainer] = Registry("explainer")

@@ -1,6 +1,6 @@
 """Explanations of many graphs at batch speed."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import torch
@@ -9,7 +9,7 @@ from torch_geometric.data import Data
 from torch_geometric.explain import Explanation
 
 from vgib.config import DEFAULT_EXPLAINER
-from vgib.data.packed import PackedGraphs
+from vgib.data.packed import Batch, PackedGraphs
 from vgib.errors import InputError
 from vgib.explain.explainer import Explainer, Graphs, as_data, as_graphs, explainers
 from vgib.explain.judged import say_how_good
@@ -66,7 +66,6 @@ def explain_many(
     data = graphs if isinstance(graphs, PackedGraphs) else as_graphs(items)
     explainer = made(method, options)
     ready(explainer, model, data if fit_on is None else fit_on)
-    present = (data.sizes > 0).nonzero().flatten().tolist()
     frozen, scores = (
         explainer.freeze(model),
         torch.split(score(explainer, model, data, batch_size=batch_size), data.sizes.tolist()),
@@ -74,7 +73,7 @@ def explain_many(
     said: dict[int, tuple[Tensor, Tensor]] = {}
     used: list[str] = []
     with torch.no_grad():
-        for batch in data.batches(batch_size, index=torch.tensor(present, dtype=torch.int64)):
+        for batch in present_batches(data, batch_size):
             run = frozen.run(batch)
             parts = zip(
                 torch.split(run.full, 1), torch.split(frozen.target_of(run), 1), strict=True
@@ -107,7 +106,7 @@ def explanation_of(item: Data, scores: Tensor, used: list[str]) -> Explanation:
     """What a ``Data`` carried, with masks; ``used`` names what PyG shall hand to the model."""
     one = Explanation(**item.to_dict())
     one.node_mask = scores.unsqueeze(1)
-    one.edge_mask = to_edges(scores, item.edge_index)
+    one.edge_mask = to_edges(scores, item.edge_index) if item.edge_index is not None else None
     if "batch" in used:
         one.batch = torch.zeros(len(scores), dtype=torch.int64, device=scores.device)
     one._model_args = [name for name in used if name in one]
@@ -134,10 +133,15 @@ def score(
 ) -> Tensor:
     """Node scores of a whole set, ``[nodes]``, batch by batch."""
     data = as_graphs(graphs)
-    present = (data.sizes > 0).nonzero().flatten()
-    batches = data.batches(batch_size, index=present)
-    found = [explainer.scores(model, batch) for batch in batches]
+    found = [explainer.scores(model, batch) for batch in present_batches(data, batch_size)]
     return torch.cat(found) if found else torch.zeros(0)
+
+
+def present_batches(graphs: PackedGraphs, batch_size: int) -> Iterator[Batch]:
+    """The graphs that have a node, batch by batch; nothing where there is none."""
+    present = (graphs.sizes > 0).nonzero().flatten()
+    if len(present):
+        yield from graphs.batches(batch_size, index=present)
 
 
 def show(

@@ -2,7 +2,8 @@
 
 import logging
 from dataclasses import replace
-from typing import Any, Literal, Self
+from pathlib import Path
+from typing import Any, ClassVar, Literal, Self
 
 import torch
 from torch import Tensor, nn
@@ -14,7 +15,7 @@ from torch_geometric.explain.config import MaskType, ModelMode, ModelTaskLevel
 from vgib.config import DEFAULT_EXPLAINER
 from vgib.data.packed import PackedGraphs
 from vgib.errors import InputError
-from vgib.explain.amortized import Amortized
+from vgib.explain.adapter import Adapted
 from vgib.explain.explainer import Case, Graphs, as_graphs, explainers
 from vgib.explain.frozen import ModelTask
 from vgib.explain.judged import say_how_good
@@ -37,11 +38,26 @@ class _Algorithm(ExplainerAlgorithm):  # type: ignore[misc]  # PyG ships no type
     is quick to type and, for a single graph, a poor teacher.
     """
 
-    def __init__(self, method: str, **options: Any) -> None:
+    methods: ClassVar[tuple[str, ...]] = ()
+
+    def __init__(self, method: str = DEFAULT_EXPLAINER, **options: Any) -> None:
         super().__init__()
         explainer = explainers.make(method, **options)
-        assert isinstance(explainer, Amortized)
+        assert isinstance(explainer, Adapted)
         self.explainer = explainer
+
+    def save(self, path: str | Path) -> None:
+        """Writes what was learned into one safetensors file, without pickles."""
+        self.explainer.save(path)
+
+    @classmethod
+    def load(cls, path: str | Path) -> Self:
+        """Reads what :meth:`save` wrote; it explains the model that it was fitted to, no other."""
+        found, made = Adapted.load(path), cls()
+        if found.bottleneck not in made.methods:
+            raise InputError(f"{str(path)!r} holds a fitted {found.bottleneck}, not {cls.__name__}")
+        made.explainer = found
+        return made
 
     def fit(self, model: nn.Module, graphs: Graphs) -> Self:
         """Learns to explain this model from these graphs; labels are not asked for."""
@@ -163,6 +179,8 @@ class VGIBExplainer(_Algorithm):
         options: Of that method.
     """
 
+    methods = (DEFAULT_EXPLAINER, "vgib-paper")
+
     def __init__(
         self, preset: Literal["recommended", "paper"] = "recommended", **options: Any
     ) -> None:
@@ -174,12 +192,16 @@ class VGIBExplainer(_Algorithm):
 class GIBExplainer(_Algorithm):
     """The graph information bottleneck; options of :class:`vgib.nn.gib.GIB`."""
 
+    methods = ("gib",)
+
     def __init__(self, **options: Any) -> None:
         super().__init__("gib", **options)
 
 
 class GSATExplainer(_Algorithm):
     """Graph stochastic attention; options of :class:`vgib.nn.gsat.GSAT`."""
+
+    methods = ("gsat",)
 
     def __init__(self, **options: Any) -> None:
         super().__init__("gsat", **options)

@@ -5,9 +5,8 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from vgib.errors import InputError
 from vgib.explain.amortized import Amortized, Readout, exact_readout, keep_nodes
-from vgib.explain.explainer import Case, explainers
+from vgib.explain.explainer import Case, check_positive, explainers
 from vgib.explain.lift import ranks
 from vgib.nn.gsat import bernoulli_kl
 from vgib.nn.paper_vgib import UNIFORM_FLOOR, inject_noise
@@ -171,8 +170,7 @@ class FidelityGate(Amortized):
         self.shares, self.hidden, self.std_floor = shares, hidden, std_floor
         self.noise, self.temperatures, self.jitter = noise, temperatures, jitter
         self.exact, self.aware = exact, aware
-        if beta < 0:
-            raise InputError(f"beta must be zero or positive; got {beta}")
+        check_positive("beta", beta, or_zero=True)
         self.readout_: Readout | None = None
 
     def build(self, case: Case) -> nn.Module:

@@ -5,6 +5,7 @@ import re
 import sys
 from collections import Counter
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -40,10 +41,16 @@ def part(module: str) -> str:
     return "cli" if name == "__main__" else name  # `python -m vgib` is the command line
 
 
+@cache
+def nodes(module: str) -> list[ast.AST]:
+    """The syntax tree of a module, flat."""
+    return list(ast.walk(ast.parse(MODULES[module].read_text(encoding="utf-8"))))
+
+
 def imports(module: str) -> Iterator[str]:
     """Every imported name, in full, wherever in the module the import stands."""
     package = module.split(".")[:-1]
-    for node in ast.walk(ast.parse(MODULES[module].read_text(encoding="utf-8"))):
+    for node in nodes(module):
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
@@ -107,10 +114,7 @@ def test_layers_and_modules_at_the_top_stay_few() -> None:
 
 def test_no_class_name_stands_twice() -> None:
     places = Counter(
-        node.name
-        for path in MODULES.values()
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
-        if isinstance(node, ast.ClassDef)
+        node.name for module in MODULES for node in nodes(module) if isinstance(node, ast.ClassDef)
     )
     assert [name for name, count in places.items() if count > 1] == []
 

@@ -15,6 +15,7 @@ from vgib.chem.domain import LARGE, outside_domain
         ("C[Hg]C", ["contains a metal (Hg)"]),
         ("CC(=O)O[Na]", ["contains a metal (Na)"]),
         ("C[As](C)C", ["contains As, an element"]),
+        ("C[At]", ["contains At, an element"]),
         ("O", ["contains no carbon"]),
         ("[CH3]", ["has 1 electron that is not paired"]),
         ("[CH2]", ["has 2 electrons that are not paired"]),

@@ -8,10 +8,19 @@ import pandas as pd
 import pytest
 import torch
 
+from vgib.data.molecules import Molecules
 from vgib.data.packed import PackedGraphs
 from vgib.data.synthetic import generate_ba2motifs
 from vgib.errors import InputError
-from vgib.model.labels import as_targets, class_weights, labels_each, task_of, with_labels
+from vgib.model.labels import (
+    as_called,
+    as_targets,
+    class_weights,
+    labels_each,
+    task_of,
+    with_labels,
+)
+from vgib.model.words import Wording
 
 GRAPHS: PackedGraphs = replace(generate_ba2motifs(4), y=None)
 
@@ -119,6 +128,32 @@ def test_weights_of_classes_are_any_numbers_from_zero_of_which_one_counts() -> N
     for wrong in ([0.0, 0.0], [-1.0, 2.0], [1.0], [1.0, 1.0, 1.0]):
         with pytest.raises(InputError, match="class_weight needs 2 numbers from 0"):
             class_weights(y, 2, wrong)
+
+
+@pytest.mark.parametrize(
+    ("called", "expected"),
+    [
+        (None, [0, 1, 1, 0]),
+        (("Inactive", "ACTIVE"), [3, 7, 7, 3]),
+        (("active", "inactive"), [7, 3, 3, 7]),
+        (("no", "yes"), [3, 7, 7, 3]),
+        (("active", "purple"), None),
+        (("green", "purple"), None),
+        (("no", "perhaps", "yes"), None),
+    ],
+)
+def test_classes_that_are_words_are_those_of_the_model(
+    called: tuple[str, ...] | None, expected: list[int] | None
+) -> None:
+    graphs = with_labels(GRAPHS, [0, 1, 1, 0])
+    words = Wording(names={3: "inactive", 7: "active"})
+    molecules = Molecules(graphs, (), (), np.arange(4), class_names=called)
+    if expected is None:
+        with pytest.raises(InputError, match="this model knows inactive, active"):
+            as_called(molecules, words)
+    else:
+        assert as_called(molecules, words).y.tolist() == expected
+        assert as_called(molecules, Wording()).y.tolist() == [0, 1, 1, 0]
 
 
 def test_no_graphs_cannot_be_learned_from() -> None:

@@ -34,6 +34,7 @@ def test_groups_and_rings_are_counted_wherever_they_are() -> None:
     assert (nitro.kind, nitro.count, nitro.fragment) == ("group", 8, "*[N+](=O)[O-]")
     assert nitro.difference == pytest.approx(1) and nitro.mean_effect == pytest.approx(1)
     assert nitro.low is not None and 0 < nitro.low < 1
+    assert (nitro.share, benzene.share) == (0.5, 1)
     assert (nitro.pairs, nitro.pair_difference) == (8, pytest.approx(1))
     assert (benzene.kind, benzene.count, benzene.mean_without) == ("ring", 16, None)
     assert found.matches["nitro"] == [2, 4, 6, 8, 10, 12, 14, 16]

@@ -148,6 +148,13 @@ def test_values_are_judged_by_distance_and_by_explained_variance() -> None:
     assert metrics.r_squared(y, y).value == 1
 
 
+def test_explained_variance_has_no_unit() -> None:
+    predicted, y = np.array([0.1, 0.4, 0.2, 0.9]), np.array([0.0, 0.5, 0.3, 1.0])
+    whole = metrics.r_squared(predicted, y)
+    assert whole.value > 0.9
+    assert metrics.r_squared(predicted / 1000, y / 1000).value == pytest.approx(whole.value)
+
+
 def test_several_values_count_together_for_each_graph() -> None:
     y = RNG.normal(size=(50, 3))
     predicted = y + np.array([0.0, 1.0, 2.0])

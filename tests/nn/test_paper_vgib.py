@@ -595,3 +595,8 @@ def test_under_the_populations_prior_a_sum_still_tells_the_size() -> None:
     # Graphs of one size stay alike whatever they hold: what leaks is the size alone.
     alike, alike_error = estimate([draws[1], all_noise_readouts(graphs, "population", "sum")[1]])
     assert abs(alike) < 5 * alike_error + 2e-3
+
+
+def test_no_draw_is_ever_without_a_logarithm() -> None:
+    drawn = relax(torch.zeros(8_000_000), 0.01, torch.Generator().manual_seed(0))
+    assert drawn.isfinite().all()

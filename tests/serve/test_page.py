@@ -21,7 +21,7 @@ from vgib.serve.shelf import ModelShelf
 
 playwright = pytest.importorskip("playwright.sync_api", reason="needs the package playwright")
 expect = playwright.expect
-expect.set_options(timeout=20_000)  # a busy machine is slow now and then
+expect.set_options(timeout=60_000)  # a busy machine is slow now and then
 
 CHROMIUM = os.environ.get("VGIB_CHROMIUM") or shutil.which("chromium") or shutil.which("chrome")
 QUIET = [
@@ -282,10 +282,10 @@ def test_the_page_fits_a_phone(browser: Any, address: Serving, scheme: str) -> N
         browser, address.url, viewport={"width": 360, "height": 740}, color_scheme=scheme
     )
     expect(found.page.locator("#picture svg")).to_be_visible()
-    assert found.page.evaluate("() => document.documentElement.scrollWidth") <= 360
+    found.page.wait_for_function("document.documentElement.scrollWidth <= 360")
     found.page.goto(f"{address.url}/docs")
     expect(found.page.locator("section").first).to_be_visible()
-    assert found.page.evaluate("() => document.documentElement.scrollWidth") <= 360
+    found.page.wait_for_function("document.documentElement.scrollWidth <= 360")
     assert found.said == []
     found.page.context.close()
 

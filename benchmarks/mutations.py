@@ -170,7 +170,7 @@ class Copy:
         while True:
             skipped = [f"--deselect={test}" for test in left_out]
             code, test = self._tested(module, text, [*map(str, tests_of(module)), *skipped])
-            if code == BROKEN or (code and test is None):  # they cannot be collected
+            if code == BROKEN or (code and test is None):  # it was not pytest that failed
                 raise RuntimeError((self.source.parent / "said").read_text(errors="replace"))
             if code == 0 or code is None or test is None:
                 verdict = {0: "survived", None: "late"}.get(code, "killed")
@@ -185,7 +185,7 @@ class Copy:
         return {"verdict": verdict, "by": test, "seconds": seconds, "left_out": left_out}
 
     def _tested(self, module: Path, text: str, asked: list[str]) -> tuple[int | None, str | None]:
-        """The exit code of pytest (``None`` when it was late), and the first test that failed."""
+        """The exit code of pytest (``None``: late), and the first test or file that failed."""
         place = self.source / module.relative_to(ROOT / "src")
         before = place.read_text(encoding="utf-8")
         place.write_text(text, encoding="utf-8")
@@ -198,7 +198,7 @@ class Copy:
         found = re.search(
             r"^(?:FAILED|ERROR) (.+?)(?: - .*)?$", said.read_text(errors="replace"), re.MULTILINE
         )
-        return code, found[1] if found and "::" in found[1] else None
+        return code, found[1] if found else None
 
 
 def _forked(source: Path, said: Path, asked: list[str]) -> int | None:

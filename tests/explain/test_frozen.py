@@ -230,3 +230,20 @@ def test_a_node_level_model_is_asked_about_the_center_of_each_graph(graphs: Pack
     found = Frozen(model).run(batch).full
     expected = model(batch.x, batch.adj.edge_index)[center]
     torch.testing.assert_close(found, torch.cat([torch.zeros(1, 3), expected]))
+
+
+@pytest.mark.parametrize(("width", "task"), [(1, "regression"), (2, "classification")])
+def test_one_output_is_taken_for_a_value_and_two_for_classes(
+    width: int, task: str, graphs: PackedGraphs
+) -> None:
+    class Plain(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.conv = GCNConv(graphs.x.shape[1], width)
+
+        def forward(self, x: Tensor, edge_index: Tensor, batch: Tensor) -> Tensor:
+            return global_add_pool(self.conv(x, edge_index), batch)
+
+    frozen = Frozen(Plain())
+    frozen.run(graphs.batch())
+    assert frozen.task == task

@@ -134,3 +134,12 @@ def test_explanations_become_pictures(model_of: ModelOf, data: list[Data]) -> No
     assert values[0].prediction == pytest.approx(
         float(explain_many(model_of("value"), data, "gradcam")[0].prediction)
     )
+
+
+def test_graphs_may_be_explained_one_by_one(model_of: ModelOf, data: list[Data]) -> None:
+    model = model_of("gcn")
+    alone = explain_many(model, data, "gradcam", batch_size=1)
+    for one, other in zip(alone, explain_many(model, data, "gradcam"), strict=True):
+        torch.testing.assert_close(one.node_mask, other.node_mask)
+    with pytest.raises(InputError, match="batch_size must be at least 1; got 0"):
+        explain_many(model, data, "gradcam", batch_size=0)

@@ -286,3 +286,14 @@ def test_pyg_draws_the_explanation(
     assert (tmp_path / "graph.png").read_bytes().startswith(b"\x89PNG")
     with pytest.raises(ValueError, match="Cannot compute feature importance for object-level"):
         found.visualize_feature_importance(str(tmp_path / "features.png"))
+
+
+def test_of_nodes_and_edges_that_are_as_many_the_name_decides() -> None:
+    ring = torch.tensor([[0, 1, 2], [1, 2, 0]])
+    named = {"edge_weight": torch.ones(3), "charge": torch.ones(3)}
+    found = side_by_side(torch.ones(3, 1), ring, None, named)
+    assert (list(found.of_edges), list(found.of_nodes)) == (["edge_weight"], ["charge"])
+    # What is called after edges may still be of something else.
+    path = torch.tensor([[0, 1], [1, 2]])
+    found = side_by_side(torch.ones(3, 1), path, None, {"edge_of": torch.ones(3)})
+    assert list(found.of_nodes) == ["edge_of"]

@@ -96,6 +96,11 @@ class OwnBottleneck(Bottleneck):
 # ---- the verbs, by task --------------------------------------------------------------------------
 
 
+def test_who_says_how_many_epochs_means_as_many() -> None:
+    assert SubgraphRecognizer(epochs=3).settings().training.steps == 0
+    assert SubgraphRecognizer().settings().training.steps > 0
+
+
 def test_regression_gives_one_value_for_each_graph(of_molecules: SubgraphRecognizer) -> None:
     values = of_molecules.predict(SMILES)
     assert values.shape == (30,) and values.dtype == np.float32 and np.isfinite(values).all()

@@ -96,7 +96,9 @@ def test_a_browser_shows_cards_and_the_ledger(tmp_path: Path) -> None:
     if chromium is None:
         pytest.skip("no chromium to look at the page with")
     path = tmp_path / "page.html"
-    path.write_text(page_of([row(line) for line in range(1, 3001)]))
+    rows = [row(line) for line in range(1, 3001)]
+    rows[1] |= {"statement": "mutagenic 98.7 %", "why_none": "every piece is predicted alike"}
+    path.write_text(page_of(rows))
     switches = ["headless", "no-sandbox", "disable-gpu", "disable-quic", "no-first-run"]
     switches += ["disable-background-networking", "disable-component-update", "disable-sync"]
     switches += [f"user-data-dir={tmp_path / 'profile'}", "virtual-time-budget=3000", "dump-dom"]
@@ -111,3 +113,5 @@ def test_a_browser_shows_cards_and_the_ledger(tmp_path: Path) -> None:
     assert "1 to 24 of 3,000" in done.stdout
     assert 'aria-label="m1, CCO; recognized: *CO"' in done.stdout
     assert "+0.500 [0.100, 0.900]" in done.stdout
+    assert "mutagenic 98.7 % ± 0.100" in done.stdout
+    assert "not enough alone: every piece is predicted alike" in done.stdout

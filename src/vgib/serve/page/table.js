@@ -188,6 +188,11 @@ function forgetPictures() {
 
 // ---- the other panels ------------------------------------------------------------------------
 
+/** What the ledger compares, in words: of two classes the chance of the one that effects are about. */
+const compared = () => {
+  const [, chosen] = /^log-odds of (.*)$/.exec(state.unit) ?? [];
+  return chosen && state.property === "prediction" ? `probability of ${chosen}` : state.property;
+};
 const named = (row) => row.called || row.fragment;
 const signed = (value) => (value == null ? "–" : `${value < 0 ? "−" : "+"}${number(Math.abs(value), 2)}`);
 
@@ -213,9 +218,9 @@ function showOnly(row) {
 
 /** Without a key, in the order in which they came: what is sure and large first. */
 function renderLedger(key = "", isDown = true) {
-  const unit = state.unit ? `, in ${state.unit}` : "";
+  const [unit, meant] = [state.unit ? `, in ${state.unit}` : "", compared()];
   $("ledger-told").textContent = state.ledger.length
-    ? `Recognized parts, functional groups and ring systems that several molecules have, and the mean ${state.property} with and without them: an association, not a cause. ` +
+    ? `Recognized parts, functional groups and ring systems that several molecules have, and the mean ${meant} with and without them: an association, not a cause. ` +
       `Intervals are corrected for the number of fragments; those that leave zero out come first. Effect is what the model ascribes to the fragment${unit}; pairs are molecules of the file that differ in it and little else.`
     : "No fragment recurs in this table.";
   if (!state.ledger.length) {
@@ -268,7 +273,7 @@ function renderChanges() {
     ["Such as", (one) => one.names.slice(0, 2).join("; "), false],
   ];
   show($("changes-card"), Boolean(state.changes.length));
-  $("changes-told").textContent = `Pairs of molecules of this file that differ in one place alone: so many change the first group to the second, and the ${state.property} changes by so much on average, with its interval from five pairs on.`;
+  $("changes-told").textContent = `Pairs of molecules of this file that differ in one place alone: so many change the first group to the second, and the ${compared()} changes by so much on average, with its interval from five pairs on.`;
   $("changes").replaceChildren(table(columns, state.changes.slice(0, 60), "Matched pairs"));
 }
 
@@ -279,7 +284,7 @@ function renderCores() {
     ["Place", (one) => one.place, false],
     ["Substituent", (one) => h("code", {}, one.group), false],
     ["Molecules", (one) => String(one.count), true],
-    [`Mean ${state.property}`, (one) => number(one.mean), true],
+    [`Mean ${compared()}`, (one) => number(one.mean), true],
   ];
   show($("cores-card"), Boolean(state.substituents.length));
   $("cores").replaceChildren(table(columns, state.substituents.slice(0, 60), "Common cores and their substituents"));

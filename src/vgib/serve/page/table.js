@@ -130,7 +130,7 @@ function arrange() {
   const lines = state.only && new Set(state.only.matches ?? state.only.lines);
   const found = state.rows.filter((row) => (!wanted || matches(row)) && (!lines || lines.has(row.line)));
   show($("only"), Boolean(state.only));
-  $("only").textContent = state.only ? `with ${named(state.only)} ✕` : "";
+  if (state.only) $("only").textContent = `with ${named(state.only)} ✕`;
   state.shown = found.sort((a, b) => sign * (value(a) - value(b)) || a.line - b.line);
   state.page = 0;
   renderGallery();

@@ -33,4 +33,5 @@ def test_orders_labels_and_wedges_are_told() -> None:
     assert {*outline("C[C@H](N)O").bonds[2::3]} & {WEDGE, HASH}
     assert outline("*C[13CH3]").labels == {0: "*", 2: "13CH3"}
     assert outline("[Fe+2]").labels == {0: "Fe2+"} and outline("C").labels == {0: "CH4"}
+    assert outline("CC").labels == {0: "CH3", 1: "CH3"} and outline("CCC").labels == {}
     assert set(outline("c1ccccc1").bonds[2::3]) == {1, 2}  # kekulized

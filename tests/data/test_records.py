@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from vgib.data.records import open_table
+from vgib.limits import FileReading
 
 LINES = [f"{'C' * (1 + number % 7)} name{number}\n" for number in range(20_000)]
 
@@ -26,3 +27,10 @@ def test_of_lines_that_come_from_elsewhere_no_share_is_known() -> None:
     with open_table(iter(LINES[:5])) as table:
         assert [record.line for record in table.records] == [1, 2, 3, 4, 5]
         assert table.share() is None
+
+
+def test_a_long_record_of_an_sd_file_keeps_its_name(tmp_path: Path) -> None:
+    (tmp_path / "a.sdf").write_text("first\n" + "C" * 300 + "\n$$$$\n")
+    with open_table(tmp_path / "a.sdf", how=FileReading(max_record=200)) as table:
+        (record,) = table.records
+    assert record.fields == {"name": "first"} and "longer than 200 bytes" in str(record.problem)

@@ -50,6 +50,14 @@ def test_a_bad_molecule_is_told_with_its_line_and_spoils_nothing(shelf: ModelShe
     assert second["rejected"] == []
 
 
+def test_lines_are_counted_from_one_in_each_question(shelf: ModelShelf) -> None:
+    asked = ("CCO", "no smiles", PARACETAMOL)
+    for found in reply(shelf, [Question("values", asked)] * 3):
+        assert isinstance(found, dict)
+        assert [row["line"] for row in found["results"]] == [1, 3]
+        assert [row["line"] for row in found["rejected"]] == [2]
+
+
 def test_a_question_without_a_usable_molecule_is_refused_as_python_does(shelf: ModelShelf) -> None:
     (found,) = reply(shelf, [Question("values", ("C1CC",))])
     with pytest.raises(InputError) as python:

@@ -97,7 +97,8 @@ def test_a_browser_shows_cards_and_the_ledger(tmp_path: Path) -> None:
         pytest.skip("no chromium to look at the page with")
     path = tmp_path / "page.html"
     rows = [row(line) for line in range(1, 3001)]
-    rows[1] |= {"statement": "mutagenic 98.7 %", "why_none": "every piece is predicted alike"}
+    rows[1] |= {"statement": "mutagenic 98.7 %", "probability": 0.987}
+    rows[1] |= {"why_none": "every piece is predicted alike"}
     path.write_text(page_of(rows))
     switches = ["headless", "no-sandbox", "disable-gpu", "disable-quic", "no-first-run"]
     switches += ["disable-background-networking", "disable-component-update", "disable-sync"]
@@ -113,5 +114,5 @@ def test_a_browser_shows_cards_and_the_ledger(tmp_path: Path) -> None:
     assert "1 to 24 of 3,000" in done.stdout
     assert 'aria-label="m1, CCO; recognized: *CO"' in done.stdout
     assert "+0.500 [0.100, 0.900]" in done.stdout
-    assert "mutagenic 98.7 % ± 0.100" in done.stdout
+    assert "mutagenic 98.7 % ± 10 %" in done.stdout
     assert "not enough alone: every piece is predicted alike" in done.stdout

@@ -184,7 +184,7 @@
   function caption(one, part) {
     const lines = [];
     const told = one.probability == null ? "" : ` (probability ${fixed(one.probability, 2)})`;
-    const spread = one.spread == null ? "" : ` ± ${fixed(one.spread)}`;
+    const spread = one.spread == null ? "" : ` ± ${one.probability == null ? fixed(one.spread) : percent(one.spread)}`;
     lines.push(one.statement ? `${one.statement}${spread}` : `${page.property} ${fixed(one.prediction)}${spread}${told}`);
     if (one.stability != null) lines.push(`stability ${percent(one.stability)}`);
     if (part) lines.push(`${percent(part.keep)} kept, mean score ${fixed(part.score, 2)}`);

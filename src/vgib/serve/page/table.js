@@ -158,7 +158,7 @@ function card(row) {
   const image = h("img", { alt: `${row.smiles}, ${plural(part.atoms.length, "atom")} outlined`, width: 300, height: 210, loading: "lazy" });
   const shades = row.effects ? { effects: row.effects } : { scores: row.scores };
   paint(row, image, { molecule: row.smiles, ...shades, atoms: part.atoms, width: 300, height: 210, legend: false });
-  const spread = row.spread ? ` ± ${number(row.spread, 2)}` : "";
+  const spread = row.spread ? ` ± ${row.probability == null ? number(row.spread, 2) : percent(row.spread)}` : "";
   const stability = row.stability == null ? "" : `, stability ${percent(row.stability)}`;
   return h(
     "figure",

@@ -1,5 +1,7 @@
 """Whatever a model's forward names reaches it, and nothing ends in a raw traceback."""
 
+from copy import deepcopy
+
 import pytest
 import torch
 from tests.explain.shapes import SHAPES, Net, called, graphs_for, planted
@@ -182,15 +184,17 @@ def test_edges_in_a_sparse_matrix_alone_are_asked_for() -> None:
         explain_many(Net(), data, "occlusion")
 
 
-@pytest.mark.parametrize(
-    ("method", "dtype"),
-    [
-        *((method, torch.float64) for method in ("vgib", "vgib-paper", "gsat", "gradcam")),
-        *((method, torch.float16) for method in ("vgib", "vgib-paper", "occlusion")),
-    ],
-)
+@pytest.mark.parametrize("dtype", [torch.float64, torch.float16, torch.bfloat16])
+@pytest.mark.parametrize("method", ["vgib", "vgib-paper", "gsat", "gradcam", "ig", "occlusion"])
 def test_a_model_of_another_precision_is_explained(method: str, dtype: torch.dtype) -> None:
     data = [Data(x=graph.x.to(dtype), edge_index=graph.edge_index) for graph in planted(4)]
-    options = {} if method in ("occlusion", "gradcam") else {"steps": 2}
-    for found in explain_many(Net().to(dtype), data, method, **options):
-        assert found.node_mask.isfinite().all() and found.prediction.dtype == dtype
+    options = {"steps": 2} if method in ("vgib", "vgib-paper", "gsat") else {}
+    model = Net().to(dtype)
+    whole = Batch.from_data_list(data)
+    single = deepcopy(model).float()(whole.x.float(), whole.edge_index, whole.batch)
+    for number, found in enumerate(explain_many(model, data, method, **options)):
+        assert found.node_mask.isfinite().all()
+        # Half precision is explained in single precision.
+        assert found.prediction.dtype == (dtype if dtype == torch.float64 else torch.float32)
+        assert torch.allclose(found.prediction.float(), single[number], atol=1e-5)
+    assert {values.dtype for values in model.state_dict().values()} == {dtype}

@@ -265,6 +265,12 @@ def test_the_price_rises_over_the_first_half_of_the_last_stage() -> None:
     assert prices == [0.5, 1.0, 1.5, 2.0, 2.0, 2.0, 2.0, 2.0]
 
 
+def test_a_price_that_does_not_rise_is_due_from_the_first_step() -> None:
+    bottleneck = NodeVGIB(SITE, beta=2.0, rise=0.0)
+    bottleneck.start_epoch(0, 8)
+    assert bottleneck.price_now == 2.0
+
+
 def test_the_gates_sharpen_over_the_last_stage() -> None:
     bottleneck = NodeVGIB(SITE, temperature=0.2)
     bottleneck.start_epoch(0, 10)
@@ -282,6 +288,8 @@ def test_the_gates_sharpen_over_the_last_stage() -> None:
         ({"independent": 0.7, "ball": 0.7}, "independent \\+ ball must be a share"),
         ({"smoothing": 2.0}, "smoothing must be a share"),
         ({"temperature": 0.0}, "temperature must be positive"),
+        ({"hidden": 0}, "hidden must be at least 1"),
+        ({"rise": -0.1}, "rise must be a share"),
     ],
 )
 def test_a_wrong_option_is_refused(options: dict[str, float], message: str) -> None:

@@ -30,6 +30,8 @@ FORMAT_VERSION = 1
 PER_NODE: tuple[str, ...] = ("x", "node_truth")
 PER_EDGE: tuple[str, ...] = ("edge_attr", "edge_truth")
 FURTHER: tuple[str, ...] = ("of_nodes", "of_edges", "of_graphs")
+HALF = (torch.float16, torch.bfloat16)
+"""Precisions that are read, but not computed in."""
 
 
 @dataclass(eq=False)
@@ -117,7 +119,8 @@ class PackedGraphs:
         """From edges ``[2, edges]`` (sender, receiver) over all nodes, in any order.
 
         Of duplicate edges the first stays; self-loops go, since the layers add their own: unless
-        ``every_edge`` is wanted, for a model that may see a difference.
+        ``every_edge`` is wanted, for a model that may see a difference. Values in half precision
+        become single, without which neither numpy nor sparse products can be had.
         """
         num_nodes = x.shape[0]
         sender, receiver = edge_index[0].long(), edge_index[1].long()
@@ -136,14 +139,16 @@ class PackedGraphs:
             raise InputError("an edge joins nodes of two graphs; check node_ptr and edge_index")
         indptr = torch.zeros(num_nodes + 1, dtype=torch.int64)
         indptr[1:] = torch.bincount(receiver, minlength=num_nodes).cumsum(0)
+        for group in ("of_nodes", "of_graphs"):
+            rest[group] = {name: _single(values) for name, values in rest.get(group, {}).items()}
         return cls(
-            x=x,
+            x=_single(x),
             node_ptr=node_ptr.long(),
             indptr=indptr,
             col=(sender - node_ptr[graph]).int(),
-            edge_attr=None if edge_attr is None else edge_attr[kept],
+            edge_attr=None if edge_attr is None else _single(edge_attr[kept]),
             edge_truth=None if edge_truth is None else edge_truth[kept],
-            of_edges={name: values[kept] for name, values in (of_edges or {}).items()},
+            of_edges={name: _single(values[kept]) for name, values in (of_edges or {}).items()},
             **rest,
         )
 
@@ -647,6 +652,11 @@ def _check_data(number: int, item: "Data") -> None:
             and not values.isfinite().all()
         ):
             raise InputError(f"graph {number} has NaN or infinite values in its {name}")
+
+
+def _single(values: Tensor) -> Tensor:
+    """The values in single precision where they are in half, else as they are."""
+    return values.float() if values.dtype in HALF else values
 
 
 def _are_of_nodes(items: list["Data"]) -> bool:

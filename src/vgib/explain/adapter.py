@@ -28,7 +28,6 @@ from vgib.nn.bottleneck import (
     bottlenecks,
     build_in,
 )
-from vgib.nn.vgib import NodeVGIB
 from vgib.registry import option_names
 from vgib.train.checkpoint import let_rest
 
@@ -278,33 +277,25 @@ class PosthocPaperVGIB(Adapted):
 class PosthocVGIB(Adapted):
     """The recommended bottleneck, trained against the network; see :class:`vgib.nn.vgib.NodeVGIB`.
 
-    Its predictor of parts learns what the network says of whole graphs, from parts of them.
+    Its predictor of parts learns what the network says of whole graphs, from parts of them. The
+    gate has the full price to pay from its first step: one that learns before there is a price
+    opens whatever stands beside the nodes that decide. Layers with attention give all those
+    neighbors the same states, and a gate that is wide open has no gradient by which to close.
     """
 
     bottleneck = "vgib"
     removal: Removal = "messages"
+    defaults: ClassVar[dict[str, Any]] = {"rise": 0.0}
 
-    def __init__(self, *, steps: int = 800, batch_size: int = 64, **options: Any) -> None:
+    def __init__(self, *, steps: int = 1600, batch_size: int = 64, **options: Any) -> None:
         super().__init__(steps=steps, batch_size=batch_size, **options)
-
-    def build(self, case: Case) -> nn.Module:
-        """The bottleneck, whose gate has the full price to pay from its first step.
-
-        A gate that learns before there is a price opens whatever stands beside the nodes that
-        decide. Layers with attention give all those neighbors the same states, and a gate that is
-        wide open has no gradient by which to close.
-        """
-        module = super().build(case)
-        assert isinstance(module, NodeVGIB)
-        module.RISE = 1 / EPOCHS
-        return module
 
 
 @explainers.register("vgib-beta0")
 class PosthocFreeVGIB(PosthocVGIB):
     """The control of ``vgib``: nothing has a price, so that whatever passes is kept."""
 
-    defaults: ClassVar[dict[str, Any]] = {"beta": 0.0}
+    defaults: ClassVar[dict[str, Any]] = PosthocVGIB.defaults | {"beta": 0.0}
 
 
 @explainers.register("vgib-counts")

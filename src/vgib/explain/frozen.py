@@ -20,7 +20,7 @@ from torch_geometric.explain.algorithm.utils import clear_masks
 from torch_geometric.nn import GATConv, GATv2Conv, GCNConv, MeanAggregation, MessagePassing
 from torch_geometric.utils import scatter
 
-from vgib.data.packed import Batch, PackedGraphs
+from vgib.data.packed import HALF, Batch, PackedGraphs
 from vgib.errors import InputError, unknown_name
 from vgib.explain.calling import Forward, unwrapped
 from vgib.nn.encoder import Encoder
@@ -119,6 +119,9 @@ class _Plan:
 class Frozen:
     """A private copy of a model, in evaluation mode and without gradients of its own.
 
+    The copy of a model in half precision computes in single precision, since attributions are
+    differences of numbers that are nearly equal.
+
     Args:
         model: Called with whatever its ``forward`` names; gives ``[num_graphs, outputs]``.
         task: ``"classification"`` (one output for each class), ``"binary"`` (one output for the
@@ -162,6 +165,8 @@ class Frozen:
             raise InputError(
                 f"{type(model).__name__} cannot be copied, which explaining it needs: {error}"
             ) from error
+        if any(values.dtype in HALF for values in self.model.state_dict().values()):
+            self.model.float()
         self.forward = Forward(self.model)
         self.layers = [m for m in self.model.modules() if isinstance(m, MessagePassing)]
         self.model.eval().requires_grad_(False)

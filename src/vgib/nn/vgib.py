@@ -268,14 +268,14 @@ class NodeVGIB(Bottleneck):
         hops: Largest radius of a ball.
         temperature: Of the relaxed gates at the end. They start at one, half open, and sharpen, so
             that what has been learned from is what is cut out at one half.
+        rise: The share of the last stage in which the price rises from zero to ``beta``, so that
+            evidence is found before it is given up. At zero all of it is due from the first step.
         floor: Least share of noise in a node, as far as its price is concerned.
         hidden: Hidden channels of the gate.
     """
 
     predict_from = "clean"
     judges_parts = True
-    RISE = 0.5
-    """The share of the last stage in which the price rises from zero to ``beta``."""
     SHARPEN = 0.7
     """The share of the last stage in which the gates sharpen."""
 
@@ -303,6 +303,7 @@ class NodeVGIB(Bottleneck):
         ball: float = 0.4,
         hops: int = 4,
         temperature: float = 0.2,
+        rise: float = 0.5,
         floor: float = 0.01,
         hidden: int = 64,
     ) -> None:
@@ -313,12 +314,16 @@ class NodeVGIB(Bottleneck):
             raise InputError(f"independent + ball must be a share; got {independent + ball}")
         if not 0 <= smoothing <= 1:
             raise InputError(f"smoothing must be a share; got {smoothing}")
+        if hidden < 1:
+            raise InputError(f"hidden must be at least 1; got {hidden}")
+        if not 0 <= rise <= 1:
+            raise InputError(f"rise must be a share; got {rise}")
         self.predictor = PartPredictor(site)
         self.gate = NodeGate(site, hidden, smoothing)
         self.yardstick = Yardstick(site)
         if temperature <= 0:
             raise InputError(f"temperature must be positive; got {temperature}")
-        self.beta, self.price_now = beta, beta
+        self.beta, self.price_now, self.rise = beta, beta, rise
         self.draw_masks = partial(random_masks, independent=independent, ball=ball, hops=hops)
         self.temperature, self.temperature_now, self.floor = temperature, temperature, floor
 
@@ -328,8 +333,8 @@ class NodeVGIB(Bottleneck):
         return cls(site, **options)
 
     def start_epoch(self, epoch: int, epochs: int) -> None:
-        """The price rises, so that evidence is found before it is given up; the gates sharpen."""
-        self.price_now = self.beta * min(1.0, (epoch + 1) / (self.RISE * epochs))
+        """The price rises, and the gates sharpen."""
+        self.price_now = self.beta * min(1.0, (epoch + 1) / max(1.0, self.rise * epochs))
         self.temperature_now = self.temperature ** min(1.0, epoch / (self.SHARPEN * epochs))
 
     def forward(self, encoded: Encoded) -> Perturbed:

@@ -171,6 +171,7 @@ class FidelityGate(Amortized):
         self.noise, self.temperatures, self.jitter = noise, temperatures, jitter
         self.exact, self.aware = exact, aware
         check_positive("beta", beta, or_zero=True)
+        check_positive("hidden", hidden)
         self.readout_: Readout | None = None
 
     def build(self, case: Case) -> nn.Module:

@@ -287,7 +287,7 @@ class PosthocVGIB(Adapted):
     removal: Removal = "messages"
     defaults: ClassVar[dict[str, Any]] = {"rise": 0.0}
 
-    def __init__(self, *, steps: int = 1600, batch_size: int = 64, **options: Any) -> None:
+    def __init__(self, *, steps: int = 800, batch_size: int = 64, **options: Any) -> None:
         super().__init__(steps=steps, batch_size=batch_size, **options)
 
 

@@ -53,9 +53,10 @@ class _Algorithm(ExplainerAlgorithm):  # type: ignore[misc]  # PyG ships no type
     @classmethod
     def load(cls, path: str | Path) -> Self:
         """Reads what :meth:`save` wrote; it explains the model that it was fitted to, no other."""
-        found, made = Adapted.load(path), cls()
-        if found.bottleneck not in made.methods:
+        found = Adapted.load(path)
+        if found.bottleneck not in cls.methods:
             raise InputError(f"{str(path)!r} holds a fitted {found.bottleneck}, not {cls.__name__}")
+        made = cls()
         made.explainer = found
         return made
 

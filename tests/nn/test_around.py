@@ -164,8 +164,8 @@ def test_until_the_gate_learns_everything_passes_and_a_warning_says_so(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     model, data = VGIB(gin(), nn.Linear(8, 2), steps=6), batch_of()
-    terms = [set(called(model, data).terms) for _ in range(4)]
-    assert terms == [{"parts"}] * 3 + [{"evidence", "price"}]
+    terms = [set(called(model, data).terms) for _ in range(5)]
+    assert terms == [{"parts"}] * 3 + [{"worth"}, {"evidence", "price"}]
     model.step.fill_(2)
     with caplog.at_level(logging.WARNING):
         assert (called(model.eval(), data).scores == 1).all()

@@ -7,13 +7,14 @@ r"""The recommended bottleneck around an encoder of a user's own, in a training 
     out = model(data.x, data.edge_index, data.batch)
     loss = cross_entropy(out.output, data.y) + out.loss
 
-The three stages of :mod:`vgib.nn.vgib` go on in one loop, and what learns in one of them is a
-constant in the others:
+The stages of :mod:`vgib.nn.vgib` go on in one loop, and what learns in one of them is a constant in
+the others:
 
 * what the user adds, such as the cross-entropy above, moves encoder and head, on whole graphs;
 * in the first half of the ``steps``, ``out.loss`` moves the *predictor of parts*. It learns from
   random parts what the network says of whole graphs; the masks know nothing of the label;
-* in the second half it moves the *gate*, against that predictor, which then stays as it is.
+* in the second half it moves the *gate*, against that predictor, which then stays as it is: first
+  towards the *worth* of each node, then towards the part that is worth its price.
 """
 
 import logging
@@ -204,8 +205,7 @@ class VGIB(nn.Module):
         inner, is_late = self.bottleneck, self.has_begun
         inner.predictor.requires_grad_(not is_late).train(not is_late)
         if is_late:
-            early = int(self.LATE * self.steps)
-            inner.start_epoch(min(int(self.step), self.steps) - early, self.steps - early)
+            self._start_gate()
             found = inner(encoded)
         else:
             found = Perturbed(graph=None, scores=encoded.x.new_ones(len(encoded.x)))
@@ -213,6 +213,15 @@ class VGIB(nn.Module):
             found.terms["parts"] = self._error(inner.judge(encoded, keep), encoded.output)
         self.step += 1
         return found
+
+    def _start_gate(self) -> None:
+        """Tells the bottleneck in which of its last two stages it is, and how far."""
+        worth, gate = self.bottleneck.stages[-2:]
+        begun = int(self.LATE * self.steps)
+        turn = begun + round((self.steps - begun) * worth.share / (worth.share + gate.share))
+        step = min(int(self.step), self.steps)
+        self.bottleneck.start_stage(worth if step < turn else gate)
+        self.bottleneck.start_epoch(max(0, step - turn), max(1, self.steps - turn))
 
     def _error(self, said: Tensor, wanted: Tensor) -> Tensor:
         """How far what is said of parts is from what the network says of their graphs."""

@@ -1,12 +1,14 @@
 r"""The recommended bottleneck: every node pays for what it passes, where it enters.
 
-Three stages of training, each against the ones before it held fixed:
+Four stages of training, each against the ones before it held fixed:
 
 1. the *network*, on whole graphs, as without a bottleneck. It makes every prediction;
 2. the *predictor of parts* :math:`f(G_\lambda)`, with an encoder of its own, on graphs of which a
    random part was replaced by noise. It can judge a part; and no gate can agree with it on a code
    for the label, because the masks that it learned from knew nothing of the label;
-3. the *gate* :math:`\lambda`, against the predictor:
+3. the *worth* of each node, from which the gate starts: the share of the evidence that goes with
+   it, fitted to what the predictor loses under random masks (:meth:`NodeVGIB.worth_terms`);
+4. the *gate* :math:`\lambda`, against the predictor:
 
 .. math:: \min \; \mathbb E \Bigl[ \frac{D\bigl(f(G), f(G_\lambda)\bigr)}{D_0} +
           \beta\, \phi\Bigl( \frac{\frac1m \sum_j \mathrm{KL}_j(\lambda_j)}{\mathrm{KL}_1} \Bigr)
@@ -168,16 +170,13 @@ class NodeGate(nn.Module):
         site: The network around it.
         hidden: Channels of the hidden layer.
         smoothing: :math:`s`, the weight of the neighbors.
-        start: The logit before training; gates start open.
     """
 
-    def __init__(self, site: Site, hidden: int, smoothing: float, start: float = 2.0) -> None:
+    def __init__(self, site: Site, hidden: int, smoothing: float) -> None:
         super().__init__()
         seen = site.in_channels + (site.depth + 1) * site.channels + site.outputs
-        last = nn.Linear(hidden, 1)
-        nn.init.constant_(last.bias, start)
         self.norm = BatchNorm(seen)
-        self.mlp = nn.Sequential(nn.Linear(seen, hidden), nn.ReLU(), last)
+        self.mlp = nn.Sequential(nn.Linear(seen, hidden), nn.ReLU(), nn.Linear(hidden, 1))
         self.smoothing = smoothing
         self.is_classifier = site.task == "classification"
 
@@ -278,6 +277,8 @@ class NodeVGIB(Bottleneck):
     judges_parts = True
     SHARPEN = 0.7
     """The share of the last stage in which the gates sharpen."""
+    OUTLYING = 0.5
+    """Errors of worths beyond this share of the evidence count linearly: a mask may mislead."""
 
     stages = (
         Stage("network", moves=("features", "encoder", "head"), weights={"clean": 1.0}),
@@ -285,9 +286,12 @@ class NodeVGIB(Bottleneck):
             "predictor", moves=("bottleneck.predictor",), weights={"prediction": 1.0}, select="last"
         ),
         Stage(
+            "worth", moves=("bottleneck.gate",), share=0.2, weights={"worth": 1.0}, select="last"
+        ),
+        Stage(
             "gate",
             moves=("bottleneck.gate",),
-            share=0.6,
+            share=0.4,
             weights={"evidence": 1.0, "price": 1.0},
             select="last",
         ),
@@ -339,10 +343,13 @@ class NodeVGIB(Bottleneck):
 
     def forward(self, encoded: Encoded) -> Perturbed:
         """Scores; in training what the stage at hand learns from."""
-        if encoded.target is not None and self.stage.name != "gate":
+        if encoded.target is not None and self.stage.name in ("network", "predictor"):
             return self._before_the_gate(encoded)
         logits = self.gate(encoded)
-        terms = self.gate_terms(encoded, logits) if self.gate.training else {}
+        terms: dict[str, Tensor] = {}
+        if self.gate.training:
+            learn = self.worth_terms if self.stage.name == "worth" else self.gate_terms
+            terms = learn(encoded, logits)
         return Perturbed(graph=None, scores=logits.sigmoid(), terms=terms)
 
     def _before_the_gate(self, encoded: Encoded) -> Perturbed:
@@ -367,22 +374,48 @@ class NodeVGIB(Bottleneck):
         """What parts predict that were cut out of their graphs; see :meth:`part_inputs`."""
         return self.predictor.open(x, adj, graphs)
 
+    def worth_terms(self, encoded: Encoded, logits: Tensor) -> dict[str, Tensor]:
+        r"""How far the worths of closed nodes are from adding up to what a random mask loses.
+
+        .. math:: \sum_{j \notin M} w_j \approx S(M) = \frac{D\bigl(f(G), f(G_M)\bigr)}{D_0}, \quad
+                  w_j = \frac{a_j + \beta}{m}
+
+        The worth :math:`w_j` of a node is its share of the evidence, and :math:`a_j` its logit: at
+        the start of the last stage a gate is open where the node is worth more than the mean price
+        :math:`\beta / m` of a node. Shapley values are fitted in this way by FastSHAP (Jethani,
+        Sudarshan, Covert, Lee, Ranganath, ICLR 2022, arXiv 2107.07436).
+        """
+        x, whole = self._seen(encoded)
+        with torch.no_grad():
+            keep = self.draw_masks(encoded.adj, encoded.graphs)
+            said = self.predictor(x, encoded.adj, encoded.graphs, keep)
+            lost = self.yardstick.share_lost(whole, said)
+        closed = (1 - keep) * (logits + self.beta)
+        total = encoded.graphs.mean(closed.unsqueeze(1)).squeeze(1)
+        off = nn.functional.smooth_l1_loss(total, lost, reduction="none", beta=self.OUTLYING)
+        return {"worth": (self.yardstick.weight(whole) * off).mean()}
+
     def gate_terms(self, encoded: Encoded, logits: Tensor) -> dict[str, Tensor]:
         """The share of the evidence that is lost, and what the share of the price weighs."""
-        adj, graphs, predictor = encoded.adj, encoded.graphs, self.predictor
-        with torch.no_grad():
-            x = predictor.embed(encoded)
-            ones = torch.ones_like(logits)
-            whole = predictor(x, adj, graphs, ones)
-            self.yardstick.watch(whole, predictor.nothing(), self.prices(x, ones))
+        x, whole = self._seen(encoded)
         keep = relax(logits, self.temperature_now)
-        lost = self.yardstick.share_lost(whole, predictor(x, adj, graphs, keep))
-        paid = graphs.mean(self.prices(x, keep).unsqueeze(1)).squeeze(1) / self.yardstick.price
+        said = self.predictor(x, encoded.adj, encoded.graphs, keep)
+        lost = self.yardstick.share_lost(whole, said)
+        paid = encoded.graphs.mean(self.prices(x, keep).unsqueeze(1)).squeeze(1)
         weight = self.yardstick.weight(whole)
         return {
             "evidence": (weight * lost).mean(),
-            "price": self.price_now * (weight * tariff(paid)).mean(),
+            "price": self.price_now * (weight * tariff(paid / self.yardstick.price)).mean(),
         }
+
+    @torch.no_grad()
+    def _seen(self, encoded: Encoded) -> tuple[Tensor, Tensor]:
+        """What the predictor sees of each node, and what it says of whole graphs."""
+        x = self.predictor.embed(encoded)
+        ones = torch.ones_like(x[:, 0])
+        whole = self.predictor(x, encoded.adj, encoded.graphs, ones)
+        self.yardstick.watch(whole, self.predictor.nothing(), self.prices(x, ones))
+        return x, whole
 
     def counts(self, encoded: Encoded) -> Tensor:
         r"""What counts: the share of the evidence that goes when a node goes, ``[num_nodes]``.

@@ -73,9 +73,19 @@ def _show_version(wanted: bool) -> None:
 def common(
     version: Annotated[
         bool,
-        typer.Option("--version", help="Print the version.", callback=_show_version, is_eager=True),
+        typer.Option(
+            "--version",
+            help="Print the version of vgib and stop.",
+            callback=_show_version,
+            is_eager=True,
+        ),
     ] = False,
-    verbose: Annotated[bool, typer.Option("--verbose", "-v", help="Say what is going on.")] = False,
+    verbose: Annotated[
+        bool,
+        typer.Option(
+            "--verbose", "-v", help="Tell each step of the work on stderr, not only warnings."
+        ),
+    ] = False,
 ) -> None:
     """Take the options that come before the verb."""
     level = logging.INFO if verbose else logging.WARNING

@@ -9,12 +9,14 @@ from vgib.cli import console
 from vgib.cli.console import say
 from vgib.cli.options import Cache, Json, Mirror
 
-data = typer.Typer(help="Named public datasets: list, describe, fetch.", no_args_is_help=True)
+data = typer.Typer(
+    help="List, describe and fetch public datasets by their names.", no_args_is_help=True
+)
 
 
 @data.command("list")
 def data_list(as_json: Json = False) -> None:
-    """List the datasets of the catalog."""
+    """List the public datasets that vgib can fetch and read by name."""
     from vgib.data import catalog
 
     found = [catalog.entry(name) for name in catalog.names()]
@@ -27,7 +29,9 @@ def data_list(as_json: Json = False) -> None:
 
 @data.command("info")
 def data_info(
-    name: Annotated[str, typer.Argument(help="A name of `vgib data list`, or TU:NAME.")],
+    name: Annotated[
+        str, typer.Argument(help="The dataset to describe: a name of `vgib data list`, or TU:NAME.")
+    ],
     as_json: Json = False,
 ) -> None:
     """Say what a dataset is, where it comes from and what is known of it."""
@@ -42,7 +46,10 @@ def data_info(
 
 @data.command("fetch")
 def data_fetch(
-    names: Annotated[list[str], typer.Argument(help="Names of `vgib data list`, or TU:NAME.")],
+    names: Annotated[
+        list[str],
+        typer.Argument(help="The datasets to fetch: names of `vgib data list`, or TU:NAME."),
+    ],
     mirror: Mirror = None,
     cache: Cache = None,
     as_json: Json = False,

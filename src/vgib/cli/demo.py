@@ -11,10 +11,12 @@ from vgib.cli.options import Json
 
 
 def demo(
-    out: Annotated[Path, typer.Option(help="The folder to write the report to.")] = Path(
-        "out/demo"
-    ),
-    seed: Annotated[int, typer.Option(help="Seed of every random number.")] = 0,
+    out: Annotated[
+        Path, typer.Option(help="The folder in which the report with its pictures is written.")
+    ] = Path("out/demo"),
+    seed: Annotated[
+        int, typer.Option(help="The seed of the data, of the training and of the controls.")
+    ] = 0,
     as_json: Json = False,
 ) -> None:
     """Train a small model, ask the shipped ones about textbook molecules, and write a report."""

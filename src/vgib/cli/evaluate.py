@@ -54,7 +54,9 @@ def evaluate(
     bottleneck: Bottleneck = None,
     preset: Preset = "recommended",
     settings: Settings = None,
-    seed: Annotated[int, typer.Option(help="Seed of the training; folds are always the same.")] = 0,
+    seed: Annotated[
+        int, typer.Option(help="The seed of the training; the folds are the same for every seed.")
+    ] = 0,
     mirror: Mirror = None,
     cache: Cache = None,
     encoding: Encoding = PLAIN.encoding,

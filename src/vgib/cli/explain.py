@@ -34,10 +34,18 @@ from vgib.select.policy import Selection
 def explain(
     source: Data,
     model: Annotated[
-        str, typer.Option(help="The folder of a trained model, or a name of `vgib models`.")
+        str,
+        typer.Option(
+            help="The model to explain: a name of `vgib models`, or the folder of a trained model."
+        ),
     ] = "",
     *,
-    out: Annotated[Path, typer.Option(help="The folder to write the explanations to.")],
+    out: Annotated[
+        Path,
+        typer.Option(
+            help="The folder in which scores, subgraphs, fidelities and the page are written."
+        ),
+    ],
     method: Annotated[
         str,
         typer.Option(
@@ -47,34 +55,49 @@ def explain(
         ),
     ] = DEFAULT_EXPLAINER,
     keep_ratio: Annotated[
-        float, typer.Option(help="The share of a graph's nodes that its subgraph has.")
+        float,
+        typer.Option(
+            help="The share of a graph's nodes that are chosen as its explanation and drawn."
+        ),
     ] = 0.5,
     rule: RuleOption = None,
     by: ByOption = None,
     fit_on: Annotated[
         str | None,
-        typer.Option(help="Graphs that a method learns from, if it learns. Default: those given."),
+        typer.Option(
+            help="The graphs from which a method that is fitted learns. Default: those it explains."
+        ),
     ] = None,
     target: Annotated[
         str | None,
-        typer.Option(help="The column of true classes, for the fidelity that needs them."),
+        typer.Option(
+            help="The column of true classes, by which fidelity is measured against the truth too."
+        ),
     ] = None,
     smiles_column: Structures = None,
     limit: Annotated[
-        int | None, typer.Option(min=1, help="Explain only so many graphs, or lines of a table.")
+        int | None,
+        typer.Option(min=1, help="Explain only the first so many graphs, or lines of a table."),
     ] = None,
-    pictures: Annotated[int, typer.Option(min=0, help="How many graphs to draw.")] = 60,
-    seed: Annotated[int, typer.Option(help="Seed of the method and of the controls.")] = 0,
+    pictures: Annotated[
+        int, typer.Option(min=0, help="How many graphs are drawn on the page.")
+    ] = 60,
+    seed: Annotated[
+        int,
+        typer.Option(
+            help="The seed of a method that learns or samples, and of the random controls."
+        ),
+    ] = 0,
     engine: Engine = "local",
     address: Address = None,
     workers: Annotated[
         int | None,
         typer.Option(
-            min=1, help="With --engine ray: how many processes work. Default: one for every core."
+            min=1, help="With --engine ray, how many processes work. Default: one for every core."
         ),
     ] = None,
     resume: Annotated[
-        bool, typer.Option("--resume", help="Go on with a run of a Ray cluster that was stopped.")
+        bool, typer.Option("--resume", help="With --engine ray, go on with a run that was stopped.")
     ] = False,
     mirror: Mirror = None,
     cache: Cache = None,
@@ -86,14 +109,15 @@ def explain(
     function: Annotated[
         str | None,
         typer.Option(
-            help="In the place of a model: package.module:name, a function of yours from a "
-            "list of SMILES to numbers. It is imported, and so run."
+            help="A function of yours to explain in the place of a model, as package.module:name. "
+            "It takes a list of SMILES and gives numbers; it is imported, and so run."
         ),
     ] = None,
     close: Annotated[
         str,
         typer.Option(
-            help="With --function, what is closed at a time: groups, parts, rings, brics or atoms."
+            help="With --function, what a molecule is divided into: groups, parts, rings, brics "
+            "or atoms."
         ),
     ] = "groups",
     effects: Annotated[
@@ -106,8 +130,9 @@ def explain(
 ) -> None:
     """Explain a model's predictions: scores, subgraphs, fidelity with controls, and a page.
 
-    With `--engine ray`, any number of molecules: scores and subgraphs as Parquet parts, no more.
-    With `--function`, any model of yours: by how much each part raises or lowers its value.
+    With `--engine ray` a cluster explains any number of molecules, and writes scores and subgraphs
+    alone. With `--function` any model of yours is explained: the answer says by how much each part
+    of a molecule raises or lowers its value.
     """
     if function is not None:
         explain_by_function(

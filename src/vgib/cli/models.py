@@ -10,7 +10,7 @@ from vgib.cli import console
 from vgib.cli.console import say
 from vgib.cli.options import Cache, Json, Mirror
 
-models = typer.Typer(help="The shipped models: list, train anew.")
+models = typer.Typer(help="List the models that ship with the package, or train them anew.")
 
 
 @models.callback(invoke_without_command=True)
@@ -29,9 +29,11 @@ def models_list(context: typer.Context, as_json: Json = False) -> None:
 
 @models.command("train")
 def models_train(
-    name: Annotated[str, typer.Argument(help="A name of `vgib models`, or all.")],
+    name: Annotated[
+        str, typer.Argument(help="The model to train: a name of `vgib models`, or all.")
+    ],
     out: Annotated[
-        Path, typer.Option(help="The folder to write to, a folder for each model.")
+        Path, typer.Option(help="The folder in which each model gets a folder of its own.")
     ] = Path("out/models"),
     mirror: Mirror = None,
     cache: Cache = None,

@@ -26,8 +26,8 @@ Data = Annotated[
     str,
     typer.Argument(
         metavar="DATA",
-        help="A table of molecules (.csv, .xlsx, .smi, .sdf), a TU zip or folder, a folder of "
-        "PyG Data files (.pt), or a catalog name.",
+        help="The graphs: a table of molecules (.csv, .xlsx, .smi, .sdf), a TU zip or folder, a "
+        "folder of PyG Data files (.pt), or a name of `vgib data list`.",
     ),
 ]
 Target = Annotated[str | None, typer.Option(help="The column of values or classes to learn.")]
@@ -36,20 +36,22 @@ Targets = Annotated[
     typer.Option(
         "--target",
         metavar="COLUMN",
-        help="The column of values or classes to learn; repeated, several columns of values, "
-        "where some may be missing.",
+        help="The column of values or classes to learn. May be repeated for several columns of "
+        "values, in which some may be missing.",
     ),
 ]
-Device = Annotated[str, typer.Option(help="What computes: cpu or cuda.")]
+Device = Annotated[str, typer.Option(help="The device that computes: cpu or cuda.")]
 Structures = Annotated[
     str | None,
-    typer.Option(help="The column that holds the molecules; found by its name when not given."),
+    typer.Option(
+        help="The column that holds the structures. Default: found by its name or content."
+    ),
 ]
 Classes = Annotated[
     bool,
     typer.Option(
         "--classes",
-        help="The numbers of the column are classes (0, 1, ...), not values; words always are.",
+        help="Take the numbers of the column for classes (0, 1, ...); words always are classes.",
     ),
 ]
 Encoder = Annotated[
@@ -70,8 +72,8 @@ Bottleneck = Annotated[
 Preset = Annotated[
     str,
     typer.Option(
-        help="Where settings come from that you do not give: recommended, paper (its "
-        "equations) or reference (its authors' program)."
+        help="Where settings come from that you do not give: recommended (what works best here), "
+        "paper (its equations) or reference (its authors' program)."
     ),
 ]
 Settings = Annotated[
@@ -79,11 +81,11 @@ Settings = Annotated[
     typer.Option(
         "--set",
         metavar="KEY=VALUE",
-        help="One setting by its name, such as epochs=50; may be repeated.",
+        help="A setting to change, by its name, such as epochs=50; may be repeated.",
     ),
 ]
 Cache = Annotated[
-    Path | None, typer.Option(help="The folder where downloads are kept.", envvar="VGIB_CACHE")
+    Path | None, typer.Option(help="The folder in which downloads are kept.", envvar="VGIB_CACHE")
 ]
 RuleOption = Annotated[str | None, typer.Option("--rule", help=RULE_HELP)]
 ByOption = Annotated[str | None, typer.Option("--by", help=BY_HELP)]
@@ -104,13 +106,16 @@ Address = Annotated[
 
 
 Encoding = Annotated[
-    str, typer.Option(help="How the text of the file is written, such as utf-8 or latin-1.")
+    str, typer.Option(help="The encoding of a text file, such as utf-8 or latin-1.")
 ]
 MaxAtoms = Annotated[
-    int, typer.Option(min=1, help="The most heavy atoms that a molecule may have.")
+    int, typer.Option(min=1, help="The most heavy atoms of a molecule; larger ones are refused.")
 ]
 MaxRecord = Annotated[
-    int, typer.Option(min=1, help="The most bytes of one line, cell or SD record.")
+    int,
+    typer.Option(
+        min=1, help="The most bytes of one line, cell or SD record; longer ones are refused."
+    ),
 ]
 MaxUnpacked = Annotated[
     int | None,

@@ -10,7 +10,9 @@ from vgib.cli import console
 from vgib.cli.console import say
 from vgib.cli.options import Cache, Json, Mirror, molecule_source
 
-oracles = typer.Typer(help="Properties of molecules: list, score, train.", no_args_is_help=True)
+oracles = typer.Typer(
+    help="List, ask and train the oracles, which give molecules a number.", no_args_is_help=True
+)
 
 
 @oracles.command("list")
@@ -27,17 +29,17 @@ def oracles_list(as_json: Json = False) -> None:
 
 @oracles.command("score")
 def oracles_score(
-    name: Annotated[str, typer.Argument(help="A name of `vgib oracles list`.")],
+    name: Annotated[str, typer.Argument(help="The oracle to ask: a name of `vgib oracles list`.")],
     inputs: Annotated[
         list[str] | None,
         typer.Argument(
             metavar="[SMILES|FILE]...",
-            help="SMILES, or one file (.smi, .csv, also .gz); standard input when none.",
+            help="The molecules: SMILES, or a file (.smi, .csv, .gz too). Default: standard input.",
         ),
     ] = None,
     as_json: Json = False,
 ) -> None:
-    """Give each molecule its value; an empty one where the oracle cannot judge."""
+    """Give each molecule its value, or an empty one where the oracle cannot judge it."""
     from vgib.data.headers import structure_column
     from vgib.data.records import open_table
     from vgib.oracles import registry
@@ -60,11 +62,17 @@ def oracles_score(
 
 @oracles.command("train")
 def oracles_train(
-    name: Annotated[str, typer.Argument(help="A learned oracle of `vgib oracles list`, or all.")],
-    out: Annotated[Path, typer.Option(help="The folder to write its files to.")] = Path(
-        "out/oracles"
-    ),
-    seed: Annotated[int, typer.Option(help="Seed of the held-out part and of the training.")] = 0,
+    name: Annotated[
+        str,
+        typer.Argument(help="The oracle to train: a learned one of `vgib oracles list`, or all."),
+    ],
+    out: Annotated[
+        Path, typer.Option(help="The folder in which the files of the oracles are written.")
+    ] = Path("out/oracles"),
+    seed: Annotated[
+        int,
+        typer.Option(help="The seed by which molecules are held out and the oracle is trained."),
+    ] = 0,
     mirror: Mirror = None,
     cache: Cache = None,
     as_json: Json = False,

@@ -44,12 +44,15 @@ def recognize(
         list[str] | None,
         typer.Argument(
             metavar="[SMILES|FILE]...",
-            help="SMILES, InChI or names of well-known drugs; or one file (.csv, .tsv, .xlsx, "
-            ".smi, .sdf, .mol, .parquet, also .gz); standard input when none.",
+            help="The molecules: SMILES, InChI or names of well-known drugs; or one file (.csv, "
+            ".tsv, .xlsx, .smi, .sdf, .mol, .parquet, also .gz). Default: standard input.",
         ),
     ] = None,
     model: Annotated[
-        str, typer.Option(help="A name of `vgib models`, or the folder of a trained model.")
+        str,
+        typer.Option(
+            help="The model to ask: a name of `vgib models`, or the folder of a trained model."
+        ),
     ] = "mutagenicity",
     out: Annotated[
         list[Path] | None,
@@ -69,8 +72,8 @@ def recognize(
     keep_ratio: Annotated[
         list[float] | None,
         typer.Option(
-            help="The share of the atoms to keep; may be repeated. Default: that of the model, "
-            "or all atoms that score at least 0.5."
+            help="The share of the atoms that a part has; may be repeated. Default: the size of a "
+            "small part that suffices; of other graphs, the nodes that score at least 0.5."
         ),
     ] = None,
     rule: RuleOption = None,
@@ -87,14 +90,14 @@ def recognize(
         bool,
         typer.Option(
             "--fast",
-            help="Predictions, scores and parts alone, without effects, intervals, alerts and "
+            help="Give predictions, scores and parts alone, without effects, intervals, alerts and "
             "neighbors: for hundreds of thousands of molecules.",
         ),
     ] = False,
     smiles_column: Structures = None,
     id_column: Annotated[
         str | None,
-        typer.Option(help="The column that names the molecules; found by its name when not given."),
+        typer.Option(help="The column that names the molecules. Default: found by its own name."),
     ] = None,
     carry: Annotated[
         list[str] | None,
@@ -111,25 +114,27 @@ def recognize(
     ledger: Annotated[
         Path | None,
         typer.Option(
-            help="A .csv file for the fragments that recur: how often, and the mean of a property "
-            "with and without each."
+            help="A .csv file to write about fragments that recur: how often each does, and the "
+            "mean of a property with and without it."
         ),
     ] = None,
     measured: Annotated[
         str,
         typer.Option(
-            "--property", metavar="COLUMN", help="The column of numbers that the ledger compares."
+            "--property",
+            metavar="COLUMN",
+            help="The column of numbers whose means the ledger compares.",
         ),
     ] = "prediction",
     pictures: Annotated[
-        Path | None, typer.Option(help="A folder for a picture of each molecule.")
+        Path | None, typer.Option(help="A folder in which a picture of each molecule is written.")
     ] = None,
     picture_format: Annotated[
-        Literal["svg", "png"], typer.Option(help="The kind of the pictures.")
+        Literal["svg", "png"], typer.Option(help="The format of the files of --pictures.")
     ] = "svg",
     resume: Annotated[
         bool,
-        typer.Option("--resume", help="Go on with a run that was stopped, by the same command."),
+        typer.Option("--resume", help="Go on with a run of the same command that was stopped."),
     ] = False,
     workers: Annotated[
         int | None,
@@ -142,7 +147,11 @@ def recognize(
     device: Device = "cpu",
     plain_cells: Annotated[
         bool,
-        typer.Option("--plain-cells", help="Write text that begins with = + - or @ as it is."),
+        typer.Option(
+            "--plain-cells",
+            help="Write text that begins with = + - or @ as it is, without the quote that keeps "
+            "spreadsheets from running it.",
+        ),
     ] = False,
     encoding: Encoding = PLAIN.encoding,
     max_atoms: MaxAtoms = MAX_ATOMS,
@@ -152,9 +161,10 @@ def recognize(
 ) -> None:
     """Find the part of each molecule that carries a property.
 
-    For every molecule: the prediction with its spread over an ensemble; the smallest part from
-    which the model still predicts the same, as a fragment with attachment points, or why there is
-    none; a score and a signed effect for each atom; and what to know before you trust it.
+    Each molecule gets a prediction with its spread over the members of the model; a small part
+    from which the model still predicts the same, as a fragment with attachment points, or the
+    reason why there is none; a score and a signed effect for each atom; and what to know before
+    you trust them.
 
     **Examples**
 

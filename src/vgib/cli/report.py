@@ -19,19 +19,22 @@ def report(
             help="An experiment, all, or coverage (which records exist and which are out of date).",
         ),
     ] = "all",
-    results: Annotated[Path, typer.Option(help="The folder that records are read from.")] = Path(
-        "results"
-    ),
+    results: Annotated[
+        Path, typer.Option(help="The folder in which `vgib run` left its records.")
+    ] = Path("results"),
     out: Annotated[
         Path | None,
-        typer.Option(help="Where to write .md, .tex and .csv files; for `all`, index.html too."),
+        typer.Option(
+            help="The folder for tables as .md, .tex and .csv files; for `all`, with an index.html."
+        ),
     ] = None,
     figures: Annotated[
-        Path | None, typer.Option(help="Where to write .svg files. Default: the folder of --out.")
+        Path | None,
+        typer.Option(help="The folder for figures as .svg files. Default: the folder of --out."),
     ] = None,
     as_json: Json = False,
 ) -> None:
-    """Draw tables and figures from the records, beside the paper's; or say what is complete."""
+    """Draw tables and figures from the records, beside the paper's; or list what is missing."""
     from vgib.data.files import write_text
     from vgib.experiments.engine import coverage, drawing, overview
     from vgib.experiments.engine.folders import names

@@ -15,13 +15,16 @@ from vgib.cli.options import Address, Cache, Engine, Json, Mirror, engine_of
 def run(
     name: Annotated[
         str,
-        typer.Argument(metavar="RECIPE", help="An experiment, such as table4, or a .toml file."),
+        typer.Argument(
+            metavar="RECIPE",
+            help="The experiment to run: a name such as table4, or a .toml file of your own.",
+        ),
     ],
     settings: Annotated[
         list[str] | None,
         typer.Argument(
             metavar="[KEY=VALUE]...",
-            help="Settings in the place of the recipe's, such as epochs=5.",
+            help="Settings that take the place of the recipe's, such as epochs=5.",
         ),
     ] = None,
     workers: Annotated[
@@ -32,13 +35,14 @@ def run(
     ] = None,
     engine: Engine = "local",
     address: Address = None,
-    out: Annotated[Path, typer.Option(help="The folder that records are written to.")] = Path(
-        "results"
-    ),
+    out: Annotated[
+        Path, typer.Option(help="The folder in which each finished job leaves its record.")
+    ] = Path("results"),
     subset: Annotated[
         list[str] | None,
         typer.Option(
-            metavar="AXIS=A,B", help="Run only a part of the table, such as dataset=MUTAG,DD."
+            metavar="AXIS=A,B",
+            help="Run only some rows or columns of the table, such as dataset=MUTAG,DD.",
         ),
     ] = None,
     again: Annotated[
@@ -50,7 +54,10 @@ def run(
         ),
     ] = False,
     dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Say which jobs are left, and run none.")
+        bool,
+        typer.Option(
+            "--dry-run", help="Say how many jobs are left and how long they take, and run none."
+        ),
     ] = False,
     mirror: Mirror = None,
     cache: Cache = None,

@@ -12,21 +12,35 @@ from vgib.cli.options import Cache
 def serve(
     models: Annotated[
         list[Path] | None,
-        typer.Option("--model", help="The folder of a model to offer as well; may be repeated."),
+        typer.Option(
+            "--model", help="The folder of a model of yours that is offered too; may be repeated."
+        ),
     ] = None,
-    host: Annotated[str, typer.Option(help="The address to listen at.")] = "127.0.0.1",
+    host: Annotated[
+        str,
+        typer.Option(
+            help="The address to listen at; another than the default lets other machines in."
+        ),
+    ] = "127.0.0.1",
     port: Annotated[
         int, typer.Option(min=0, max=65535, help="The port to listen at; 0 for any that is free.")
     ] = 8642,
     fetch_editor: Annotated[
-        bool, typer.Option("--fetch-editor", help="Fetch the drawing editor with npm, once.")
+        bool,
+        typer.Option(
+            "--fetch-editor",
+            help="Fetch the drawing editor of the page with npm, if it is not there yet.",
+        ),
     ] = False,
-    open_page: Annotated[bool, typer.Option("--open", help="Open the page in a browser.")] = False,
+    open_page: Annotated[
+        bool,
+        typer.Option("--open", help="Open the page in your browser as soon as the service runs."),
+    ] = False,
     shipped: Annotated[
         bool, typer.Option(help="Whether the models that ship with the package are offered.")
     ] = True,
     max_atoms: Annotated[
-        int, typer.Option(min=1, help="The most atoms that a molecule may have.")
+        int, typer.Option(min=1, help="The most heavy atoms of a molecule that is taken.")
     ] = 250,
     max_rows: Annotated[
         int, typer.Option(min=1, help="The most rows that an uploaded table may have.")

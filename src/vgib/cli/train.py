@@ -33,7 +33,9 @@ from vgib.limits import MAX_ATOMS, PLAIN, FileReading
 
 def train(
     source: Data,
-    out: Annotated[Path, typer.Option(help="The folder to save the model in.")],
+    out: Annotated[
+        Path, typer.Option(help="The folder in which the model is saved with its card.")
+    ],
     target: Targets = None,
     classes: Classes = False,
     smiles_column: Structures = None,
@@ -71,16 +73,21 @@ def train(
             "together: better than one alone, and with a spread.",
         ),
     ] = 3,
-    seed: Annotated[int, typer.Option(help="Seed of the split and of the first member.")] = 0,
+    seed: Annotated[
+        int,
+        typer.Option(
+            help="The seed of the split and of the first member; further members count up from it."
+        ),
+    ] = 0,
     checkpoint: Annotated[
         Path | None,
-        typer.Option(help="A file to go on from after an interruption; on Ray, a folder."),
+        typer.Option(help="A file (on Ray a folder) from which an interrupted training goes on."),
     ] = None,
     device: Device = "cpu",
     engine: Engine = "local",
     address: Address = None,
     workers: Annotated[
-        int, typer.Option(min=1, help="With --engine ray: how many processes share every batch.")
+        int, typer.Option(min=1, help="With --engine ray, how many processes share every batch.")
     ] = 1,
     mirror: Mirror = None,
     cache: Cache = None,

@@ -255,6 +255,39 @@ def test_each_stage_moves_its_own_part_of_the_network() -> None:
     }
 
 
+def test_worths_of_closed_nodes_add_up_to_what_a_mask_loses() -> None:
+    """The loss of the worths, against one that is written node by node."""
+    bottleneck, encoded = NodeVGIB(SITE, beta=0.7).eval(), encoded_star()
+    keep, logits = torch.tensor([1.0, 0.0, 0.25, 1.0, 0.0]), torch.randn(5)
+    bottleneck.draw_masks = lambda adj, graphs: keep  # type: ignore[assignment]
+    x = bottleneck.part_inputs(encoded)
+    with seeded(1), torch.no_grad():
+        bottleneck.predictor.head[-1].weight.mul_(20)  # so that nodes tell something
+        whole = bottleneck.predictor(x, encoded.adj, encoded.graphs, torch.ones(5))
+        part = bottleneck.predictor(x, encoded.adj, encoded.graphs, keep)
+        nothing = bottleneck.predictor.nothing()
+    lost = divergence(whole, part, "classification") / divergence(whole, nothing, "classification")
+    worth = sum((1 - float(keep[j])) * (float(logits[j]) + 0.7) / 5 for j in range(5))
+    off = abs(worth - float(lost))
+    expected = off**2 if off < 0.5 else off - 0.25
+    with seeded(1):
+        (loss,) = bottleneck.worth_terms(encoded, logits).values()
+    assert float(loss) == pytest.approx(expected, rel=1e-4)
+
+
+def test_nodes_that_carry_the_class_are_worth_their_price_before_the_gate_learns(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(NodeVGIB, "stages", NodeVGIB.stages[:3])
+    graphs, truth = planted(200, 1)
+    worth = (predict(trained(planted(400, 0)[0]), graphs)[1].logit() + 1).view(200, 8) / 8
+    inside = truth.view(200, 8)
+    # Either of the two nodes tells the class, so that each is worth about half of the evidence.
+    assert 0.3 < float(worth[inside].mean()) < 0.6
+    assert abs(float(worth[~inside].mean())) < 0.05
+    assert float(worth.sum(1).mean()) == pytest.approx(1, abs=0.25)
+
+
 def test_the_price_rises_over_the_first_half_of_the_last_stage() -> None:
     bottleneck = NodeVGIB(SITE, beta=2.0)
     prices = []

@@ -36,4 +36,4 @@ def serving(app: Any) -> Iterator[Serving]:
         yield Serving(f"http://127.0.0.1:{listener.getsockname()[1]}", server)
     finally:
         server.should_exit = True
-        thread.join(10)
+        thread.join(60)

@@ -24,7 +24,7 @@ class Gate:
 
     async def __call__(self, questions: Sequence[int]) -> list[int | Exception]:
         self.batches.append(list(questions))
-        await asyncio.wait_for(self.open.wait(), 5)
+        await asyncio.wait_for(self.open.wait(), 60)
         return await doubled(questions)
 
 

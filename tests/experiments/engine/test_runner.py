@@ -125,7 +125,7 @@ def test_a_killed_run_goes_on_where_it_was(
     some = ("--subset", "bottleneck=gib")
     command = vgib("run", "table4", *TOY, *some, "--out", tmp_path, *places)
     process = subprocess.Popen(command, stderr=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
-    deadline = time.monotonic() + 120
+    deadline = time.monotonic() + 240
     while not results(tmp_path / "table4") and time.monotonic() < deadline:
         time.sleep(0.01)
     os.kill(process.pid, signal.SIGKILL)

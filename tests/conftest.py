@@ -3,6 +3,7 @@
 import logging
 import os
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -10,10 +11,24 @@ import torch
 from hypothesis import settings
 from tests.cluster import cluster
 
+from vgib.data import processes
+from vgib.serve.worker import SERVER
+
 __all__ = ["cluster"]  # a fixture of its own module, because it is long
 
 ROOT = Path(__file__).resolve().parents[1]
 MIRROR = Path(os.environ.get("VGIB_MIRROR") or ROOT.parent / "shared" / "data")
+
+ONCE = {
+    "cluster": "ray",
+    "folders": "serve",
+    "browser": "serve",
+    "finished": "runner",
+    "killed": "killed",
+    "pair": "team",
+    "wheel": "wheel",
+}
+"""Fixtures that take seconds to make: one process runs all tests that ask for one, as a group."""
 
 # A second thread slows models of this size down, and makes sums depend on the machine.
 torch.set_num_threads(1)
@@ -36,10 +51,11 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         fixtures = getattr(item, "fixturenames", ())
         if "mirror" in fixtures:
             item.add_marker(pytest.mark.data)
-        if "cluster" in fixtures:  # one process runs all of them, on one cluster
+        if "cluster" in fixtures:
             item.add_marker(pytest.mark.ray)
-            item.add_marker(pytest.mark.xdist_group("ray"))
-            item.add_marker(pytest.mark.timeout(900))
+            item.add_marker(pytest.mark.timeout(1800))  # a dozen processes are started for some
+        for name in ONCE.keys() & set(fixtures):
+            item.add_marker(pytest.mark.xdist_group(ONCE[name]))
 
 
 @pytest.fixture(scope="session")
@@ -48,6 +64,16 @@ def mirror() -> Path:
     if not MIRROR.is_dir():
         pytest.skip(f"no mirror of public datasets at {MIRROR}; name one with VGIB_MIRROR=folder")
     return MIRROR
+
+
+@pytest.fixture
+def forked(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Workers are forked from a process that has imported torch, as those of the service are.
+
+    A fresh process imports torch for seconds: too long where one dies after the other.
+    """
+    start = partial(processes.WorkerProcess, server=SERVER)
+    monkeypatch.setattr(processes, "WorkerProcess", start)
 
 
 @pytest.fixture(autouse=True)

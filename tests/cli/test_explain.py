@@ -13,6 +13,7 @@ from vgib.data.synthetic import generate_ba2motifs
 from vgib.data.tu import read_tu
 from vgib.errors import UnwritableError
 from vgib.explain import report as explaining
+from vgib.explain.adapter import PosthocVGIB
 from vgib.explain.explainer import explainers
 from vgib.model.recognizer import SubgraphRecognizer
 
@@ -38,8 +39,9 @@ def test_molecules_are_explained_and_bad_lines_named(run: Run, model: Path, tmp_
 
 
 def test_graphs_of_the_catalog_are_explained_from_a_model_without_a_bottleneck(
-    run: Run, classifier: Path, tmp_path: Path
+    run: Run, classifier: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setitem(PosthocVGIB.__init__.__kwdefaults__, "steps", 20)
     common = ("explain", "BA-2Motifs", "--model", classifier, "--limit", "12", "--json")
     done = run(*common, "--out", tmp_path / "out", "--keep-ratio", "0.2", "--pictures", "3")
     found = json.loads(done.out)

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 from rich.console import Console
+from tests.cli.support import Run
 
 from vgib.cli.recognize_panel import panel_of
 from vgib.model.shipped import cards
@@ -71,11 +72,11 @@ def test_a_part_that_is_not_enough_is_said_to_be_so() -> None:
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="there are no pseudo-terminals")
-def test_a_terminal_gets_a_panel_and_a_pipe_gets_csv() -> None:
-    command = [sys.executable, "-m", "vgib", "recognize", "CCO", "--model", "qed"]
-    piped = subprocess.run(command, capture_output=True, text=True, check=True)
-    assert piped.stdout.startswith("line,id,smiles,")
+def test_a_terminal_gets_a_panel_and_a_pipe_gets_csv(run: Run) -> None:
+    asked = ("recognize", "CCO", "--model", "qed")
+    assert run(*asked).out.startswith("line,id,smiles,")
     ours, theirs = pty.openpty()
+    command = [sys.executable, "-m", "vgib", *asked]
     done = subprocess.run(command, stdout=theirs, stderr=subprocess.PIPE, check=True)
     os.close(theirs)
     told = os.read(ours, 10_000).decode()

@@ -394,7 +394,7 @@ class Deadly(str):
 
 
 @pytest.mark.timeout(900)  # a dozen processes, one after the other
-def test_a_text_that_kills_processes_is_refused_and_the_others_are_read() -> None:
+def test_a_text_that_kills_processes_is_refused_and_the_others_are_read(forked: None) -> None:
     texts = ["CCO", "CCN", Deadly("CCC"), "C1CC", "CCF"]
     reader = molecules._RecordReader(Reading(), smiles="smiles", targets=[])
     records = [Record(line, {"smiles": text}) for line, text in enumerate(texts, 1)]

@@ -27,7 +27,7 @@ def lines(found: list[Recognized], kind: str) -> list[int]:
     return [line for one in found for line in getattr(one, kind)["line"].to_pylist()]
 
 
-def test_the_record_is_found_by_halves_and_all_others_are_used(model: Path) -> None:
+def test_the_record_is_found_by_halves_and_all_others_are_used(model: Path, forked: None) -> None:
     chunks = [chunk.records for chunk in iter_chunks(LINES, size=8)]
     found = carefully(Deadly(model), chunks)
     assert lines(found, "results") == GOOD and lines(found, "rejected") == [5, 10]
@@ -44,7 +44,7 @@ def test_an_error_of_the_work_is_told(model: Path, tmp_path: Path) -> None:
         carefully(Recognize(tmp_path / "nothing"), [chunk.records])
 
 
-def test_processes_lose_the_record_and_not_the_run(model: Path) -> None:
+def test_processes_lose_the_record_and_not_the_run(model: Path, forked: None) -> None:
     seen: list[Recognized] = []
     tally = recognize_all(
         Deadly(model), iter_chunks(LINES, size=8), [seen.append], engine=LocalProcesses(1)
@@ -66,7 +66,7 @@ if __name__ == "__main__":
 
 
 def test_a_run_in_one_process_goes_on_behind_the_record_that_ended_it(
-    model: Path, tmp_path: Path
+    model: Path, tmp_path: Path, forked: None
 ) -> None:
     (tmp_path / "alone.py").write_text(ALONE)
     command = [sys.executable, tmp_path / "alone.py", model, tmp_path / "parts"]

@@ -37,7 +37,7 @@ TEXTS = [*SMILES[:10], "oops", *SMILES[10:20]]
     "engine", [None, Backwards(), LocalProcesses(2)], ids=["alone", "backwards", "processes"]
 )
 def test_results_come_in_the_order_of_the_source(
-    engine: Any, is_kept: bool, model: Path, tmp_path: Path
+    engine: Any, is_kept: bool, model: Path, tmp_path: Path, forked: None
 ) -> None:
     seen: list[Recognized] = []
     told: list[int] = []

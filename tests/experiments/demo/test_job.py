@@ -18,7 +18,10 @@ from vgib.experiments.demo import job as demo
 from vgib.experiments.demo.job import Demo, run_demo
 from vgib.model import shipped as zoo
 
+pytestmark = pytest.mark.xdist_group("demo")  # which runs once
+
 VOID = {"meta", "br"}
+DRUGS = load_drugs().head(24)
 
 
 @contextmanager
@@ -31,7 +34,12 @@ def toy(tmp_path_factory: pytest.TempPathFactory) -> tuple[Demo, str, list[str]]
     """The result, its page and what was said."""
     sizes = {"MOTIF_GRAPHS": 60, "MOTIF_EPOCHS": 2}
     said: list[str] = []
+    place = tmp_path_factory.mktemp("drugs")
+    DRUGS.to_csv(
+        place / "drugs.csv", index=False
+    )  # all of them, as the demonstration has, take long
     with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(demo, "files", {"vgib.data": place}.__getitem__)
         for name, value in (sizes | {"SHOWN_MUTAGENS": 3, "SHOWN_GRAPHS": 2}).items():
             patch.setattr(demo, name, value)
         found = run_demo(tmp_path_factory.mktemp("demo"), bar=no_bar, say=said.append, seed=1)
@@ -96,7 +104,7 @@ def test_the_page_is_whole_and_loads_nothing(toy: tuple[Demo, str, list[str]]) -
 def test_every_shipped_model_has_its_page(toy: tuple[Demo, str, list[str]]) -> None:
     for name, page in zip(zoo.names(), toy[0].pages, strict=True):
         text = page.read_text(encoding="utf-8")
-        assert f"{len(load_drugs())} molecules" in text and zoo.cards()[name].summary in text
+        assert f"{len(DRUGS)} molecules" in text and zoo.cards()[name].summary in text
         assert '"id":"aspirin"' in text and '"stability"' in text
     assert sorted(toy[0].pages[0].parent.iterdir()) == sorted(toy[0].pages)  # and nothing else
 

@@ -15,6 +15,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -134,6 +135,12 @@ def test_standard_output_that_is_full_or_closed_is_one_sentence(model: Path) -> 
     assert "cannot write standard output: No space left" in done.stderr
 
 
+def waited(process: int, thread: int) -> float:
+    """Seconds for which a thread had work to do and no core: the doing of a busy machine."""
+    found = Path(f"/proc/{process}/task/{thread}/schedstat").read_text().split()
+    return int(found[1]) / 1e9
+
+
 class Service:
     """``vgib serve`` in a process, whose health is watched."""
 
@@ -156,11 +163,17 @@ class Service:
         self.watcher.start()
 
     def _watch(self) -> None:
+        watched = [(self.process.pid, self.process.pid), (os.getpid(), threading.get_native_id())]
+
+        def now() -> float:
+            """The time, as if there had always been a core for the service and for who asks."""
+            return time.monotonic() - sum(waited(*thread) for thread in watched)
+
         with httpx.Client(base_url=self.client.base_url, timeout=300) as client:
             while not self.is_over:
-                begun = time.monotonic()
+                begun = now()
                 client.get("/health")
-                self.slowest = max(self.slowest, time.monotonic() - begun)
+                self.slowest = max(self.slowest, now() - begun)
                 time.sleep(0.2)
 
     def stop(self) -> str:
@@ -168,7 +181,7 @@ class Service:
         self.watcher.join()
         self.client.close()
         self.process.send_signal(signal.SIGTERM)
-        _, said = self.process.communicate(timeout=60)
+        _, said = self.process.communicate(timeout=240)
         return said
 
 
@@ -224,12 +237,13 @@ def raw(service: Service, sent: bytes, seconds: float) -> bytes:
 
 def test_a_length_that_is_too_large_is_refused_before_the_body(service: Service) -> None:
     head = b"POST /api/v1/table HTTP/1.1\r\nhost: 127.0.0.1\r\ncontent-length: 99999999999\r\n\r\n"
-    assert raw(service, head, 20).startswith(b"HTTP/1.1 413")
+    assert raw(service, head, 60).startswith(b"HTTP/1.1 413")
 
 
 def test_half_of_the_headers_are_not_waited_for(service: Service) -> None:
-    assert raw(service, b"GET /api/v1/health HTTP/1.1\r\nhost: 127", 60) == b""
-    assert raw(service, b"", 60) == b""
+    with ThreadPoolExecutor(2) as both:
+        halves = (b"GET /api/v1/health HTTP/1.1\r\nhost: 127", b"")
+        assert list(both.map(lambda sent: raw(service, sent, 60), halves)) == [b"", b""]
 
 
 @pytest.mark.parametrize(

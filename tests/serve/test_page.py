@@ -37,7 +37,6 @@ EPOXIDE = "C1OC1COc1ccccc1"
 
 pytestmark = [
     pytest.mark.browser,
-    pytest.mark.xdist_group("browser"),  # one browser is enough
     pytest.mark.skipif(CHROMIUM is None, reason="no chromium; name one with VGIB_CHROMIUM=path"),
 ]
 

@@ -13,15 +13,15 @@ from vgib.experiments.engine.folders import names
 from vgib.experiments.engine.recipe import recipe
 from vgib.experiments.engine.records import Records
 
+# A process remembers what it has drawn. Groups are begun first, so that no long test is the last.
+pytestmark = pytest.mark.xdist_group("readme")
+
 README = Path(__file__).resolve().parents[1] / "README.md"
 RESULTS = README.parent / "results"
 LONGEST = 180
 """The most lines that a reader is asked for."""
 
-drawn_once = pytest.mark.xdist_group("tables")  # a process remembers what it has drawn
 
-
-@drawn_once
 @pytest.mark.parametrize("page", PAGES)
 def test_the_tables_are_drawn_from_the_committed_results(page: str) -> None:
     text = (README.parent / page).read_text(encoding="utf-8")
@@ -31,7 +31,6 @@ def test_the_tables_are_drawn_from_the_committed_results(page: str) -> None:
 RECORDED = [name for name in names() if (RESULTS / recipe(name).folder).is_dir()]
 
 
-@drawn_once
 @pytest.mark.parametrize("name", RECORDED)
 def test_the_tables_of_results_are_those_of_the_committed_records(name: str) -> None:
     made = recipe(name)

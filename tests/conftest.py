@@ -45,6 +45,7 @@ def pytest_report_header() -> str:
     return f"vgib: torch {torch.__version__}, {threads} thread(s), mirror of public data {mirror}"
 
 
+@pytest.hookimpl(tryfirst=True)  # xdist reads the groups in a hook of the same name
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Marks as ``data`` and ``ray`` what asks for the mirror or the cluster: they cannot drift."""
     for item in items:

@@ -81,7 +81,7 @@ def test_without_fragments_that_recur_there_is_no_ledger() -> None:
     gallery = Gallery()
     gallery.add([row(1)])
     page = recognized_page("", "", gallery, [])
-    assert "Fragments that recur" not in page and "All 1 recognized molecules" in page
+    assert "Fragments that recur" not in page and "The one recognized molecule." in page
 
 
 def test_a_refusal_names_what_it_can() -> None:

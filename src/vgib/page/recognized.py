@@ -254,12 +254,13 @@ def _cores_section(substituents: Sequence[dict[str, Any]], measured: str) -> str
 
 def _gallery_section(gallery: Gallery, has_ledger: bool) -> str:
     kept = len(gallery._kept)
-    told = (
-        f"All {kept:,} recognized molecules."
-        if kept == gallery.seen
-        else f"A random choice of {kept:,} of the {gallery.seen:,} recognized molecules; "
-        "the other files hold all."
-    )
+    if kept < gallery.seen:
+        told = (
+            f"A random choice of {kept:,} of the {gallery.seen:,} recognized molecules; the other "
+            "files hold all."
+        )
+    else:
+        told = f"All {kept:,} recognized molecules." if kept != 1 else "The one recognized molecule."
     text = paragraph(
         f"{told} Orange atoms raise the prediction, blue ones lower it (where effects were not "
         "computed, darker atoms score higher); the outline marks the recognized part. The search "

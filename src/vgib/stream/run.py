@@ -295,7 +295,7 @@ def _page(
     about += [card.caution] if card.caution else []
     return recognized_page(
         f"{what}: recognized molecules",
-        f"{tally.recognized:,} molecules; of each the part that carries the prediction{unit}.",
+        f"Molecules: {tally.recognized:,}; of each the part that carries the prediction{unit}.",
         gallery,
         found.described(),
         about=about,

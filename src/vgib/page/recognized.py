@@ -259,8 +259,10 @@ def _gallery_section(gallery: Gallery, has_ledger: bool) -> str:
             f"A random choice of {kept:,} of the {gallery.seen:,} recognized molecules; the other "
             "files hold all."
         )
+    elif kept == 1:
+        told = "The one recognized molecule."
     else:
-        told = f"All {kept:,} recognized molecules." if kept != 1 else "The one recognized molecule."
+        told = f"All {kept:,} recognized molecules."
     text = paragraph(
         f"{told} Orange atoms raise the prediction, blue ones lower it (where effects were not "
         "computed, darker atoms score higher); the outline marks the recognized part. The search "

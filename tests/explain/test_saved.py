@@ -36,7 +36,7 @@ def test_what_was_learned_comes_back(
     for explainer in (fitted, again):
         with pytest.raises(InputError, match="fitted to another GraphModel than this one"):
             explain_many(other, data, explainer)
-    again.steps = 2
+    assert (again.steps, again.batch_size) == (fitted.steps, fitted.batch_size)
     assert score(again.fit(other, data), other, graphs).isfinite().all()
 
 

@@ -203,7 +203,7 @@ def test_fit_returns_the_model_and_tells_of_every_epoch() -> None:
     model, seen = recognizer(epochs=3), []
     assert model.fit(MOTIFS, on_epoch=seen.append) is model
     assert [epoch["epoch"] for epoch in seen] == [1, 2, 3, 4, 5, 6, 7, 8]
-    assert [epoch["stage"] for epoch in seen] == [1, 1, 1, 2, 2, 2, 3, 3]
+    assert [epoch["stage"] for epoch in seen] == [1, 1, 1, 2, 2, 2, 3, 4]
     assert seen == model.history_.epochs
 
 
@@ -291,12 +291,12 @@ def test_validation_graphs_come_with_labels_or_in_a_pair() -> None:
     assert inside.history_.curve("val_loss") == pair.history_.curve("val_loss")
     assert inside.card_.data["split"] == "validation graphs given"
     smiles = recognizer().fit(SMILES[:20], QED[:20], val=(SMILES[20:], QED[20:]))
-    assert validated(smiles) == [1, 1, 0, 0, 0]  # only the first stage selects its epoch
+    assert validated(smiles) == [1, 1, 0, 0, 0, 0]  # only the first stage selects its epoch
 
 
 def test_by_default_a_tenth_of_the_graphs_validates(of_motifs: SubgraphRecognizer) -> None:
     assert "10%" in of_motifs.card_.data["split"]
-    assert validated(of_motifs) == [1, 1, 0, 0, 0]  # only the first stage selects its epoch
+    assert validated(of_motifs) == [1, 1, 0, 0, 0, 0]  # only the first stage selects its epoch
     few = recognizer().fit(MOTIFS[:9])
     assert few.card_.data["split"] == "no validation graphs"
     assert "val_loss" not in few.history_.epochs[0]

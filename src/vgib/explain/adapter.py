@@ -35,8 +35,8 @@ EPOCHS = 100
 """As so many epochs a stage counts to a bottleneck that has a schedule in epochs."""
 
 FORMAT = "vgib-explainer"
-SETTINGS = ("seed", "task", "returns", "target", "pick")
-"""What a saved explainer says of the model, besides the options of its bottleneck."""
+SETTINGS = ("seed", "task", "returns", "target", "pick", "steps", "batch_size", "lr", "clip")
+"""What a saved explainer says of the model and of its fitting, besides its bottleneck's options."""
 
 INNER_LR = 1e-2
 """Learning rate of the inner level (GIB's critic)."""

@@ -293,9 +293,10 @@ def _page(
             f"{quality['low']:.2f} to {quality['high']:.2f})."
         )
     about += [card.caution] if card.caution else []
+    counted = "1 molecule" if tally.recognized == 1 else f"{tally.recognized:,} molecules"
     return recognized_page(
         f"{what}: recognized molecules",
-        f"Molecules: {tally.recognized:,}; of each the part that carries the prediction{unit}.",
+        f"{counted}; of each the part that carries the prediction{unit}.",
         gallery,
         found.described(),
         about=about,

@@ -15,6 +15,7 @@ from rich.table import Table
 
 from vgib.data.files import json_text
 from vgib.errors import shortened
+from vgib.page.html import counted
 
 if TYPE_CHECKING:  # only for types: the help must not cost the import of torch
     from vgib.data.entries import Entry
@@ -51,15 +52,6 @@ def in_options(text: str) -> str:
     told = re.sub(rf" \((?:{ARGUMENTS}) in Python\)", "", text)
     named = rf"(?<![\w-])(?:{ARGUMENTS}|(?<=with )target)(?!\w)"
     return re.sub(named, lambda found: f"--{found[0].replace('_', '-')}", told)
-
-
-def counted(count: int, thing: str) -> str:
-    """A number of things in words.
-
-    >>> counted(1, "molecule"), counted(1200, "molecule")
-    ('1 molecule', '1,200 molecules')
-    """
-    return f"{count:,} {thing}{'' if count == 1 else 's'}"
 
 
 def entry_fields(entry: "Entry") -> dict[str, Any]:

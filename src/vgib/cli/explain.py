@@ -8,7 +8,7 @@ import typer
 from rich.console import Console
 
 from vgib.cli import console
-from vgib.cli.console import counted, say
+from vgib.cli.console import say
 from vgib.cli.explain_function import explain_by_function
 from vgib.cli.options import (
     Address,
@@ -28,6 +28,7 @@ from vgib.cli.options import (
 from vgib.cli.recognize_cluster import chunks_bar, recognize_on_cluster, report_manifest
 from vgib.config import DEFAULT_EXPLAINER
 from vgib.limits import MAX_ATOMS, PLAIN, FileReading
+from vgib.page.html import counted
 from vgib.select.policy import Selection
 
 

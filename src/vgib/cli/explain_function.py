@@ -5,7 +5,8 @@ import sys
 from pathlib import Path
 
 from vgib.cli import console
-from vgib.cli.console import counted, say
+from vgib.cli.console import say
+from vgib.page.html import counted
 
 
 def explain_by_function(

@@ -7,7 +7,7 @@ import typer
 from rich.console import Console
 
 from vgib.cli import console
-from vgib.cli.console import counted, say
+from vgib.cli.console import say
 from vgib.cli.options import (
     Address,
     ByOption,
@@ -33,6 +33,7 @@ from vgib.cli.recognize_graphs import is_for_graphs, recognize_graphs
 from vgib.cli.recognize_panel import panels_on
 from vgib.errors import shortened
 from vgib.limits import MAX_ATOMS, PLAIN, FileReading
+from vgib.page.html import counted
 from vgib.select.policy import Selection
 
 if TYPE_CHECKING:

@@ -10,7 +10,8 @@ import typer
 from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
 
 from vgib.cli import console
-from vgib.cli.console import counted, say
+from vgib.cli.console import say
+from vgib.page.html import counted
 
 if TYPE_CHECKING:
     from vgib.stream.engine import Tally

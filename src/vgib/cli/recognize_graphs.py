@@ -5,7 +5,8 @@ from pathlib import Path
 
 import typer
 
-from vgib.cli.console import counted, say
+from vgib.cli.console import say
+from vgib.page.html import counted
 
 
 def is_for_graphs(model: str | Path) -> bool:

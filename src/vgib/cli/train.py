@@ -7,7 +7,7 @@ import typer
 from rich.console import Console
 
 from vgib.cli import console
-from vgib.cli.console import counted, say
+from vgib.cli.console import say
 from vgib.cli.options import (
     Address,
     Bottleneck,
@@ -29,6 +29,7 @@ from vgib.cli.options import (
     Targets,
 )
 from vgib.limits import MAX_ATOMS, PLAIN, FileReading
+from vgib.page.html import counted
 
 
 def train(

@@ -45,6 +45,15 @@ EMBEDDED = """
 """
 
 
+def counted(count: int, thing: str) -> str:
+    """A number of things in words.
+
+    >>> counted(1, "molecule"), counted(1200, "molecule")
+    ('1 molecule', '1,200 molecules')
+    """
+    return f"{count:,} {thing}{'' if count == 1 else 's'}"
+
+
 def page(title: str, lead: str, sections: Iterable[str]) -> str:
     """The whole document; sections are HTML."""
     return (

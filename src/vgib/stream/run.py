@@ -18,6 +18,7 @@ from vgib.data.records import Format, Source
 from vgib.errors import FileFormatError, InputError
 from vgib.limits import PLAIN, FileReading
 from vgib.model.card import Card
+from vgib.page.html import counted
 from vgib.page.recognized import Gallery, recognized_page, refusal_line
 from vgib.stream.chunks import SIZE, iter_chunks
 from vgib.stream.engine import Sink, Tally, recognize_all
@@ -293,10 +294,10 @@ def _page(
             f"{quality['low']:.2f} to {quality['high']:.2f})."
         )
     about += [card.caution] if card.caution else []
-    counted = "1 molecule" if tally.recognized == 1 else f"{tally.recognized:,} molecules"
     return recognized_page(
         f"{what}: recognized molecules",
-        f"{counted}; of each the part that carries the prediction{unit}.",
+        f"{counted(tally.recognized, 'molecule')}; of each the part that carries the prediction"
+        f"{unit}.",
         gallery,
         found.described(),
         about=about,

@@ -35,9 +35,7 @@ def toy(tmp_path_factory: pytest.TempPathFactory) -> tuple[Demo, str, list[str]]
     sizes = {"MOTIF_GRAPHS": 60, "MOTIF_EPOCHS": 2}
     said: list[str] = []
     place = tmp_path_factory.mktemp("drugs")
-    DRUGS.to_csv(
-        place / "drugs.csv", index=False
-    )  # all of them, as the demonstration has, take long
+    DRUGS.to_csv(place / "drugs.csv", index=False)  # all of them take long
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(demo, "files", {"vgib.data": place}.__getitem__)
         for name, value in (sizes | {"SHOWN_MUTAGENS": 3, "SHOWN_GRAPHS": 2}).items():

@@ -95,6 +95,8 @@ GROUPS = (
     GroupPattern("guanidine", "[NX3][CX3](=N)[NX3;R]", whole=False),
     GroupPattern("imidate or isothiourea", "[CX3;!R](=N)-[O,S]"),
     # carbon alone, and its halogens
+    GroupPattern("alkyl halide", "[CX4;!R][F,Cl,Br,I]"),
+    GroupPattern("mustard", "[N,S;!R]-[CX4;!R]-[CX4;!R]-[Cl,Br,I]"),
     GroupPattern("trihalomethyl", "[CX4]([F,Cl,Br,I])([F,Cl,Br,I])[F,Cl,Br,I]"),
     GroupPattern("tert-butyl", "[CX4H0]([CH3])([CH3])[CH3]"),
     # sulfur
@@ -117,10 +119,11 @@ GROUPS = (
     GroupPattern("phosphite", "[PX3][O,S;X2,X1-]"),
     GroupPattern("boronic acid or ester", "[BX3][OX2,OX1-]"),
     GroupPattern("peroxide", "[OX2;!R]-[OX2;!R]"),
-    # small rings and reactive double bonds, which no cut divides anyway
+    # small rings and reactive double bonds
     GroupPattern("epoxide", "C1OC1"),
     GroupPattern("aziridine", "C1NC1"),
     GroupPattern("aldehyde", "[CX3H1]=[OX1]"),
+    GroupPattern("conjugated carbonyl", "[CX3;!R]=[CX3;!R]-[CX3;!R]=[O,S]"),
     GroupPattern("quinone", "O=C1[#6]~[#6]C(=O)[#6]~[#6]1"),
 )
 """Every group that is known by name."""
@@ -240,8 +243,15 @@ class _Atoms:
         degree = count(np.ones_like(single))
         self.lone = degree == 1
         self.chain = count(in_ring) == 0
+        self.alkyl = self.carbon & self.chain & (count(single) == degree)
+        self.alkylator = self.alkyl & (count(single & is_of("Cl", "Br", "I")[there]) > 0)
+        self.base = (self.nitrogen | self.sulfur) & self.chain
+        self.arm = self.alkyl & (count(self.base[there]) > 0)
+        self.arm &= count(single & self.alkylator[there]) > 0
         self.methyl = self.carbon & self.lone & (count(single) == 1)
         doubly = {name: count(double & kind[there]) > 0 for name, kind in self._partners()}
+        self.alkene = self.carbon & self.chain
+        self.alkene &= count(double & self.alkene[there]) > 0
         self.acyl = self.carbon & (doubly["oxygen"] | doubly["sulfur"])
         self.amidine = self.carbon & doubly["nitrogen"]
         self.cyano = self.carbon & (count(triple & self.nitrogen[there]) > 0)
@@ -271,7 +281,9 @@ def _belongs_to(
         (atoms.amidine & atoms.chain, atoms.oxygen | atoms.sulfur | amine),
         (atoms.amidine, amine & atoms.lone),
         (atoms.cyano, atoms.oxygen | atoms.sulfur | amine),
-        (atoms.trihalo, atoms.halogen),
+        (atoms.acyl & atoms.chain, atoms.alkene),
+        (atoms.trihalo | atoms.alkyl, atoms.halogen),
+        (atoms.arm, atoms.base | atoms.alkylator),
         (atoms.butyl, atoms.methyl),
     )
     joined = np.zeros(len(a), dtype=np.bool_)

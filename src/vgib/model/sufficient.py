@@ -6,16 +6,16 @@ if it suffices. Else it is the smallest part that does,
 .. math:: S^* = \arg\min \{|S| : |f_m(G_S) - f_m(G)| \le \tau \text{ for each member } m\}
 
 over connected parts of whole rings and functional groups with at most :data:`MUCH_SMALLER` of the
-atoms. Where no part suffices, the one of at most half of the atoms that comes closest is shown, or
-the gate's own, and it is said that it is not enough. The node scores order the candidates: of each
-size the best-scored part is tried, the smallest first. The prediction from the part alone decides.
+atoms. Where no part suffices, the one that comes closest is shown, if it keeps at least half of the
+evidence, and it is said that it is not enough. The node scores order the candidates: of each size
+the best-scored part is tried, the smallest first. The prediction from the part alone decides.
 For classes :math:`f` is the probability of the predicted class, which may not fall by more than
 :math:`\tau`, and the members together must predict that class, also when the part is a molecule of
 its own. :math:`\tau` is the model's mean error on held-out molecules (of a probability 0.1 at
 least): below that, the model does not know the difference itself.
 
-A part that is searched for has a carbon atom: what a nitro or an amino group sits on makes it what
-it is, and the atoms of a part tell it by their bonds and hydrogens.
+Every part has a carbon atom: what a nitro or an amino group sits on makes it what it is. A gate that
+is open for such a group alone proposes it together with the ring or chain that it sits on.
 
 Where most pieces of a molecule are predicted like the whole, as for "not
 mutagenic", none of them is told: nothing in particular carries the prediction.
@@ -32,9 +32,9 @@ import torch
 from torch import Tensor
 
 from vgib.chem.vocabulary import ELEMENT
-from vgib.select.blocktree import Mask
+from vgib.select.blocktree import Array, BlockTree, Mask
 from vgib.select.policy import HALF, MUCH_SMALLER, Nodes, Selection
-from vgib.select.ties import TIE
+from vgib.select.ties import TIE, best
 
 if TYPE_CHECKING:
     from vgib.model.answer import Answer
@@ -51,8 +51,6 @@ MOST_LISTED = 200
 MOST_RANKED = 10
 """Sufficient parts of one molecule that are told at most, none of which lies inside another."""
 
-NO_MASKS: Mask = np.zeros((0, 0), dtype=bool)
-
 Rows = npt.NDArray[np.int64]
 
 
@@ -62,7 +60,7 @@ class Sufficient:
 
     Attributes:
         found: The sufficient parts: the gate's own if it is one, then the smallest first. Where
-            none suffices, the one that comes closest, else the gate's own, if it has one.
+            none suffices, the one that comes closest, if any comes close.
         why_none: Where none suffices, why.
     """
 
@@ -95,39 +93,47 @@ def sufficient_parts(answer: "Answer", n: int) -> Sufficient:
         for graph, some in enumerate(found)
     ]
     left = [g for g, some in enumerate(found) if not some and not anywhere[g]]
-    closest = _closest(answer, left)
-    for graph in left:
-        found[graph] = closest.get(graph) or _apart([], proposed.get(graph, NO_MASKS))
+    for graph, nodes in _closest(answer, left, proposed).items():
+        found[graph] = [nodes]
     return Sufficient(found, why)
 
 
 def _with_carbon(answer: "Answer", tried: list[Mask]) -> list[Mask]:
     """The parts of each molecule that have a carbon atom."""
+    return [masks[masks @ own] for masks, own in zip(tried, _carbon(answer), strict=True)]
+
+
+def _carbon(answer: "Answer") -> list[Mask]:
+    """Which atoms of each molecule are carbon."""
     carbon = answer.graphs.x[:, 0].numpy() == ELEMENT.codes["C"]
-    each = np.split(carbon, answer.graphs.node_ptr.numpy()[1:-1])
-    return [masks[masks @ own] for masks, own in zip(tried, each, strict=True)]
+    return np.split(carbon, answer.graphs.node_ptr.numpy()[1:-1])
 
 
-def _closest(answer: "Answer", graphs: Sequence[int]) -> dict[int, list[Nodes]]:
-    """Of some molecules the part of at most half of the atoms that comes closest to the whole.
+def _closest(
+    answer: "Answer", graphs: Sequence[int], proposed: dict[int, Mask]
+) -> dict[int, Nodes]:
+    """Of some molecules the part whose prediction comes closest to that of the whole.
 
-    Of equal parts, to a hundredth, the smallest; none where half of the class's probability is
-    lost, or a value moves by more than twice the tolerance.
+    The gate's own part is tried too. Of equal parts, to a hundredth, the smallest; none where half
+    of the class's probability is lost, or a value moves by more than twice the tolerance.
     """
     candidates, found = answer.parts.candidates, {}
-    tried = candidates.by_size(answer.node_scores, HALF, MOST_LISTED, only=set(graphs))
+    tried = candidates.by_size(answer.node_scores, MUCH_SMALLER, MOST_LISTED, only=set(graphs))
     tried = _with_carbon(answer, tried)
-    for graph in (graph for graph in graphs if len(tried[graph])):
-        masks, whole, column = tried[graph], answer.mean[graph], answer.likeliest[graph]
+    for graph in graphs:
+        masks = np.concatenate([tried[graph], proposed.get(graph, tried[graph][:0])])
+        if not len(masks):
+            continue
+        whole, column = answer.mean[graph], answer.likeliest[graph]
         told = answer.parts.values(answer.parts.places(graph, masks), answer.numbers)
         values = (told if answer.classes is None else told.softmax(-1)).mean(0).double().numpy()
         if answer.classes is None:
             lost = (np.abs(values - whole) / answer.tolerance).max(1) / 4
         else:
             lost = 1 - values[:, column] / whole[column]
-        best = np.lexsort((masks.sum(1), lost.round(2)))[0]
-        if lost[best] <= HALF:
-            found[graph] = [tuple(np.flatnonzero(masks[best]).tolist())]
+        first = np.lexsort((masks.sum(1), lost.round(2)))[0]
+        if lost[first] <= HALF:
+            found[graph] = tuple(np.flatnonzero(masks[first]).tolist())
     return found
 
 
@@ -137,14 +143,33 @@ def _proposed(answer: "Answer") -> dict[int, Mask]:
     Some atom scores one half, and the part is much smaller than the molecule.
     """
     ptr, scores, found = answer.graphs.node_ptr.tolist(), answer.node_scores, {}
+    trees, carbon = answer.parts.candidates.trees, _carbon(answer)
     for graph, ((nodes, *_), ends) in enumerate(
         zip(answer.chosen(Selection(by="scores")), pairwise(ptr), strict=True)
     ):
         mask = np.zeros((1, ends[1] - ends[0]), dtype=bool)
         mask[0, list(nodes)] = True
-        if scores[slice(*ends)].max() >= HALF - TIE and mask.mean() <= MUCH_SMALLER:
-            found[graph] = mask
+        own = scores[slice(*ends)]
+        if own.max() >= HALF - TIE and mask.mean() <= MUCH_SMALLER:
+            found[graph] = _seated(trees[graph], mask, own, carbon[graph])
     return found
+
+
+def _seated(tree: BlockTree, mask: Mask, scores: Array, carbon: Mask) -> Mask:
+    """A part without carbon, together with the best-scored ring or carbon atom that it sits on.
+
+    Where nearly the whole molecule would be kept, it stays alone.
+    """
+    if (mask[0] & carbon).any():
+        return mask
+    inside = set(tree.block[mask[0]].tolist())
+    around = {other for block in inside for other in tree.neighbors[block]} - inside
+    seats = [mask[0] | (tree.block == block) for block in sorted(around)]
+    seats = [seat for seat in seats if (seat & carbon).any() and seat.mean() <= MUCH_SMALLER]
+    if not seats:
+        return mask
+    means = [scores[seat & ~mask[0]].mean() for seat in seats]
+    return seats[int(best(np.array(means), 1)[0])][None]
 
 
 def _suffice_anywhere(answer: "Answer") -> list[bool]:

@@ -100,18 +100,20 @@ def difference_table(
         texts = []
         for dataset in datasets:
             one, other = by_place.get((method, dataset)), by_place.get((str(fixed), dataset))
-            texts.append("" if one is None or other is None else _paired(one, other, name, of))
+            if of is not None:
+                one, other = other, one
+            texts.append("" if one is None or other is None else paired(one, other, name))
         rows.append((method, *texts))
     what = f"each method less {less}" if less else f"{of} less each method"
     title = f"{MEASURES[name].partition(' (')[0]}: {what}, paired over seeds, 95 % interval"
     return TextTable(title, ("method", *map(_short, datasets)), rows)
 
 
-def _paired(one: KnownCell, other: KnownCell, name: str, of: str | None) -> str:
+def paired(one: KnownCell, other: KnownCell, name: str) -> str:
+    """One method less another over the seeds that both have, and whether they are tied."""
     seeds = sorted(one.records.keys() & other.records.keys())
     pairs = [(one.value(seed, name), other.value(seed, name)) for seed in seeds]
-    sign = 1 if of is None else -1
-    gains = [sign * (a - b) for a, b in pairs if a is not None and b is not None]
+    gains = [a - b for a, b in pairs if a is not None and b is not None]
     if len(gains) < 2:
         return "..."
     gain = over_seeds(gains)

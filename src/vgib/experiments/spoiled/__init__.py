@@ -1,0 +1,1 @@
+"""Spoiled training data: what is left of a method when labels are wrong or graphs are few."""

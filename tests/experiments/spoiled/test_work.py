@@ -1,6 +1,4 @@
-"""Training data with wrong labels and with few graphs, and the table of what is left."""
-
-from pathlib import Path
+"""Training data with wrong labels and with few graphs."""
 
 import numpy as np
 import pytest
@@ -8,9 +6,6 @@ import pytest
 from vgib.data.known import KnownAnswers
 from vgib.data.splits import random_split
 from vgib.data.synthetic import generate_ba2motifs
-from vgib.experiments.engine.recipe import recipe
-from vgib.experiments.engine.records import Records
-from vgib.experiments.spoiled import table
 from vgib.experiments.spoiled.work import spoil
 
 
@@ -50,27 +45,3 @@ def test_the_set_itself_is_left_as_it_is(known: KnownAnswers) -> None:
     before = known.graphs.y.clone()
     spoil(known, flipped=0.4, left=0.5, seed=0)
     assert known.graphs.y.equal(before) and len(known.split.train) == 60
-
-
-def test_the_table_has_a_row_for_each_set_and_way_with_the_paired_difference(
-    tmp_path: Path,
-) -> None:
-    made, records = recipe("spoiled"), Records(tmp_path)
-    level = {"vgib": 0.9, "vgib-beta0": 0.6, "none": 0.5}
-    for job in made.jobs(subset={"dataset": ["Mutagenicity"], "spoiled": ["wrong-40"]}):
-        told = job.model_dump(mode="json")
-        value = level[told["method"]] + told["seed"] / 100
-        result = dict.fromkeys(table.MEASURES, value)
-        rest = {"seconds": {}, "host": {}, "versions": {}}
-        records.append(job.cell(), {"key": job.key(), "job": told, "result": result, **rest})
-    drawn = table.draw(made, records)
-    assert len(drawn.tables) == len(table.MEASURES)
-    rows = {row[:2]: row[2:] for row in drawn.tables[0].rows}
-    assert len(rows) == 8
-    assert rows["Mutagenicity", "40 % of the labels wrong"] == (
-        "0.920 ± 0.016",
-        "0.620 ± 0.016",
-        "0.520 ± 0.016",
-        "+0.300 [+0.300, +0.300]",
-    )
-    assert rows["benzene", "2 % of the graphs"] == ("...", "...", "...", "...")

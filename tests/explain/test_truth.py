@@ -1,18 +1,22 @@
 """Against the known explanation, and against another seed."""
 
+from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
 import pytest
 import torch
+from torch import Tensor, nn
 
 from vgib.data.packed import PackedGraphs
 from vgib.data.synthetic import generate_ba2motifs
 from vgib.errors import InputError
+from vgib.explain.explainer import Case, Explainer, RandomScores
 from vgib.explain.truth import (
     agreement,
     ground_truth,
     random_connected_scores,
+    self_consistency,
     stability,
     sufficient_share,
 )
@@ -182,3 +186,23 @@ def test_random_connected_scores_give_connected_parts_of_every_size() -> None:
         torch.ones(3, 1), torch.zeros(2, 0, dtype=torch.int64), torch.tensor([0, 3])
     )
     assert sorted(random_connected_scores(edgeless).tolist()) == pytest.approx([1 / 3, 2 / 3, 1])
+
+
+def test_a_method_that_scores_by_features_finds_its_part_again(
+    model_of: Callable[[str], nn.Module], graphs: PackedGraphs
+) -> None:
+    class ByFeature(Explainer):
+        """The first feature, whatever the graph."""
+
+        def explain(self, case: Case) -> Tensor:
+            return case.batch.x[:, 0].double().argsort().argsort() / len(case.batch.x)
+
+    values = torch.rand(graphs.num_nodes)
+    data = replace(
+        graphs, x=torch.cat([values.unsqueeze(1), graphs.x[:, 1:]], 1), cardinalities=None
+    )
+    model = model_of("gcn")
+    assert self_consistency(ByFeature(), model, data, values).value == 1
+    many = data[torch.arange(len(data)).repeat(30)]
+    chance = self_consistency(RandomScores(), model, many, torch.rand(many.num_nodes))
+    assert 0.2 < chance.value < 0.6

@@ -6,9 +6,8 @@ never printed without the name of its own.
 """
 
 from collections.abc import Callable, Sequence
-from copy import deepcopy
 from dataclasses import asdict, dataclass
-from typing import Any, Literal
+from typing import Any, Literal, TypedDict, Unpack
 
 import numpy as np
 import torch
@@ -16,14 +15,10 @@ from torch import Tensor, nn
 
 from vgib.data.packed import PackedGraphs
 from vgib.errors import InputError
-from vgib.explain.explainer import Explainer, Graphs, as_graphs
+from vgib.explain.explainer import Graphs, as_graphs
 from vgib.explain.frozen import Frozen, ModelTask, Returns, predictions
-from vgib.explain.lift import ranks
 from vgib.metrics import Array, Estimate, bootstrap_rows, mean
-from vgib.nn.pyg_layers import open_to_pyg
-from vgib.nn.sparse import Segments
 from vgib.select import masks as select
-from vgib.train.loop import seeded
 
 Definition = Literal["accuracy", "agreement", "probability", "change"]
 Induced = Callable[[PackedGraphs, Tensor], PackedGraphs]
@@ -31,6 +26,24 @@ DEFINITIONS: tuple[Definition, ...] = ("accuracy", "agreement", "probability", "
 KEEP_RATIOS = (0.3, 0.35, 0.4, 0.45, 0.5, 0.55, 0.6)
 MOST_EDGES = 20_000_000
 """Of all copies of the graphs in memory at once."""
+
+
+class Judging(TypedDict, total=False):
+    """How a model judges parts of graphs; every measure of fidelity takes these by name.
+
+    Attributes:
+        definition: See :func:`fidelity`; ``accuracy`` for a classifier with labels, ``agreement``
+            without, ``change`` for values, when left out.
+        y: Labels, where the graphs carry none.
+        task: What the model predicts; see :class:`vgib.explain.frozen.Frozen`.
+        returns: What the outputs of a classifier are: logits (``"raw"``), probabilities or their
+            logarithm.
+    """
+
+    definition: Definition | None
+    y: Tensor | None
+    task: ModelTask | None
+    returns: Returns
 
 
 @dataclass(frozen=True)
@@ -77,11 +90,8 @@ def fidelity(
     scores: Tensor,
     *,
     keep_ratios: Sequence[float] = KEEP_RATIOS,
-    definition: Definition | None = None,
-    y: Tensor | None = None,
-    task: ModelTask | None = None,
-    returns: Returns = "raw",
     seed: int = 0,
+    **judging: Unpack[Judging],
 ) -> list[Fidelity]:
     r"""Fidelity+ and Fidelity- of node scores, at each share.
 
@@ -98,34 +108,16 @@ def fidelity(
         graphs: The graphs, with labels for ``accuracy``.
         scores: ``[nodes]``, in the order of the graphs.
         keep_ratios: Shares of nodes in the explanation.
-        definition: See above; ``accuracy`` for a classifier with labels, ``agreement`` without,
-            ``change`` for values, when ``None``.
-        y: Labels, where the graphs carry none.
-        task: What the model predicts; see :class:`vgib.explain.frozen.Frozen`.
-        returns: What the outputs of a classifier are: logits, probabilities or their logarithm.
         seed: Of the random control.
+        **judging: ``definition``, ``y``, ``task`` and ``returns``; see :class:`Judging`.
 
     Returns:
         One result for each share. A graph that is kept whole has no complement and is left out of
         ``plus``; ``n`` says how many count.
     """
-    data, labels = _with_labels(graphs, y)
-    control = torch.rand(data.num_nodes, generator=torch.Generator().manual_seed(seed))
-    kept, chance = (
-        torch.stack([select.keep_ratio(s, data.node_ptr, r) for r in keep_ratios])
-        for s in (scores, control)
-    )
-    return fidelity_of(
-        model,
-        data,
-        kept,
-        chance,
-        shares=keep_ratios,
-        definition=definition,
-        y=labels,
-        task=task,
-        returns=returns,
-    )
+    judge = Judge(model, graphs, **judging)
+    kept, chance = with_control(judge.graphs, scores, keep_ratios, torch.Generator(), seed)
+    return _at_once(judge, kept, chance, keep_ratios)
 
 
 def fidelity_of(
@@ -135,266 +127,79 @@ def fidelity_of(
     controls: Tensor,
     *,
     shares: Sequence[float] | None = None,
-    definition: Definition | None = None,
-    y: Tensor | None = None,
-    task: ModelTask | None = None,
-    returns: Returns = "raw",
+    **judging: Unpack[Judging],
 ) -> list[Fidelity]:
     """Fidelity+ and Fidelity- of subgraphs however they were chosen.
 
-    The arguments that are not named here are those of :func:`fidelity`.
-
     Args:
+        model: Called as ``model(x, edge_index, batch)``; left as it is.
+        graphs: The graphs, with labels for ``accuracy``.
         masks: ``bool [choices, nodes]``, each choice with a subgraph of every graph.
         controls: ``bool [choices, nodes]``, random subgraphs of the same sizes.
         shares: What each choice is called; the mean share of its nodes when ``None``.
+        **judging: ``definition``, ``y``, ``task`` and ``returns``; see :class:`Judging`.
     """
-    data, labels = _with_labels(graphs, y)
-    judge = _Judge(model, data, labels, definition, task, returns)
+    judge = Judge(model, graphs, **judging)
+    return _at_once(
+        judge, masks, controls, _shares(masks, judge.graphs) if shares is None else shares
+    )
+
+
+def _at_once(
+    judge: "Judge", masks: Tensor, controls: Tensor, shares: Sequence[float]
+) -> list[Fidelity]:
+    """All parts through the model in one pass."""
     kept = torch.cat([masks, controls])
     outputs = judge.outputs(torch.cat([kept, ~kept]))
     minus, plus = judge.differences(outputs).chunk(2)
-    flips = judge.flips(outputs[len(kept) :])
+    return beside_control(judge, shares, plus, minus, judge.flips(outputs[len(kept) :]))
+
+
+def beside_control(
+    judge: "Judge",
+    shares: Sequence[float],
+    plus: Tensor,
+    minus: Tensor,
+    flips: Tensor | None = None,
+) -> list[Fidelity]:
+    """One result for each share, from the numbers of each graph: ``[2 * shares, graphs]``.
+
+    The second half of the rows are those of the control.
+    """
     found = []
-    for place, share in enumerate(_shares(masks, data) if shares is None else shares):
-        chance = place + len(masks)
+    for place, share in enumerate(shares):
+        high, low, random_high, random_low = (
+            values[row].numpy() for row in (place, place + len(shares)) for values in (plus, minus)
+        )
         found.append(
             Fidelity(
                 judge.definition,
                 float(share),
-                plus=mean(plus[place].numpy()),
-                minus=mean(minus[place].numpy()),
-                characterization=_characterization(plus[place].numpy(), minus[place].numpy()),
+                plus=mean(high),
+                minus=mean(low),
+                characterization=_characterization(high, low),
                 flipped=None if flips is None else mean(flips[place].numpy()),
-                random_plus=mean(plus[chance].numpy()),
-                random_minus=mean(minus[chance].numpy()),
+                random_plus=mean(random_high),
+                random_minus=mean(random_low),
             )
         )
     return found
 
 
-def robust_fidelity(
-    model: nn.Module,
-    graphs: Graphs,
-    scores: Tensor,
-    *,
-    keep_ratios: Sequence[float] = KEEP_RATIOS,
-    definition: Definition | None = None,
-    y: Tensor | None = None,
-    remove_explanation: float = 0.1,
-    remove_rest: float = 0.9,
-    samples: int = 20,
-    task: ModelTask | None = None,
-    returns: Returns = "raw",
-    seed: int = 0,
-) -> list[Fidelity]:
-    r"""Fidelity under random partial removal, which stays nearer to the graphs the model knows.
-
-    .. math:: \mathrm{RFid}^+ = \mathbb E[d(G, G \setminus E_{\alpha_1}(S))], \quad
-              \mathrm{RFid}^- = \mathbb E[d(G, S \cup E_{1-\alpha_2}(G \setminus S))]
-
-    where :math:`E_\alpha` takes each node with probability :math:`\alpha` and d is the difference
-    of the ``definition``. Zheng et al., "Towards Robust Fidelity for Evaluating Explainability of
-    Graph Neural Networks", ICLR 2024, arXiv:2310.01820, who remove edges; we remove nodes, as
-    everywhere here. At probabilities of 1 it is :func:`fidelity`, whose arguments are those that
-    are not named here.
-
-    Args:
-        remove_explanation: :math:`\alpha_1`, how probably a node of the explanation goes.
-        remove_rest: :math:`\alpha_2`, how probably another node goes.
-        samples: Draws to average over.
-        seed: Of the draws and of the control.
-    """
-    data, labels = _with_labels(graphs, y)
-    judge = _Judge(model, data, labels, definition, task, returns)
-
-    def drawn(kept: Tensor, draw: Tensor) -> tuple[Tensor, Tensor]:
-        return kept | (draw >= remove_rest), ~kept | (draw >= remove_explanation)
-
-    return _sampled(judge, scores, keep_ratios, drawn, samples, seed)
-
-
-def fine_tuned_fidelity(
-    model: nn.Module,
-    graphs: Graphs,
-    scores: Tensor,
-    *,
-    keep_ratios: Sequence[float] = KEEP_RATIOS,
-    definition: Definition | None = None,
-    y: Tensor | None = None,
-    most: float = 0.1,
-    share: float = 0.5,
-    samples: int = 20,
-    task: ModelTask | None = None,
-    returns: Returns = "raw",
-    seed: int = 0,
-) -> list[Fidelity]:
-    r"""F-Fidelity: of a model that has learned from graphs with nodes removed, removing few.
-
-    .. math:: \mathrm{FFid}^+ = \mathbb E[d(G, G \setminus E_k(S))], \quad
-              \mathrm{FFid}^- = \mathbb E[d(G, G \setminus E_{k'}(G \setminus S))], \quad
-              k = \min(a |S|, b |G|), \; k' = \min(a |G \setminus S|, b |G|)
-
-    where :math:`E_k` draws k nodes, at least one where there is one, and d is the difference of the
-    ``definition``. Zheng et al., "F-Fidelity: A Robust Framework for Faithfulness Evaluation of
-    Explainable AI", ICLR 2025, arXiv:2410.02970. The arguments that are not named here are those of
-    :func:`fidelity`.
-
-    Args:
-        model: What :func:`fine_tuned` gave, for the same share ``most``.
-        most: The share b of a graph's nodes that are removed at most.
-        share: The share a of the explanation, or of the rest, that is removed at most.
-        samples: Draws to average over.
-        seed: Of the draws and of the control.
-    """
-    data, labels = _with_labels(graphs, y)
-    judge = _Judge(model, data, labels, definition, task, returns)
-    owner = torch.repeat_interleave(data.sizes)
-
-    def without(some: Tensor, draw: Tensor) -> Tensor:
-        """All nodes but so many of these, those of the largest draws."""
-        own = torch.bincount(owner, some.double(), minlength=len(data))
-        count = torch.minimum(share * own, most * data.sizes).floor().clamp(min=1)
-        place = ranks(torch.where(some, draw, -1.0), Segments(data.node_ptr))
-        return ~some | (place >= count[owner])
-
-    def drawn(kept: Tensor, draw: Tensor) -> tuple[Tensor, Tensor]:
-        pairs = list(zip(kept, draw, strict=True))
-        alone = torch.stack([without(~some, each) for some, each in pairs])
-        return alone, torch.stack([without(some, each) for some, each in pairs])
-
-    return _sampled(judge, scores, keep_ratios, drawn, samples, seed)
-
-
-def fine_tuned(
-    model: nn.Module,
-    graphs: Graphs,
-    *,
-    y: Tensor | None = None,
-    most: float = 0.1,
-    epochs: int = 3,
-    batch_size: int = 256,
-    lr: float = 1e-3,
-    seed: int = 0,
-) -> nn.Module:
-    """A copy of a classifier that goes on learning, from graphs without some random nodes.
-
-    Each time a graph is seen it lacks a share of its nodes that is drawn between 0 and ``most``; so
-    the copy knows what :func:`fine_tuned_fidelity` shows it.
-
-    Args:
-        model: Called as ``model(x, edge_index, batch)``, gives logits; left as it is.
-        graphs: Those to learn from, with classes as labels.
-        y: Labels, where the graphs carry none.
-        most: The largest share of nodes that is removed.
-        epochs: Passes over the graphs.
-        batch_size: Graphs in one step.
-        lr: Learning rate of Adam.
-        seed: Of order and removal.
-    """
-    data, labels = _with_labels(graphs, y)
-    if labels is None:
-        raise InputError("fine-tuning needs true labels; pass y")
-    copy: nn.Module = open_to_pyg(deepcopy(model)).requires_grad_(True).train()
-    adam = torch.optim.Adam(copy.parameters(), lr=lr)
-    with seeded(seed):
-        for _ in range(epochs):
-            for index in torch.split(torch.randperm(len(data)), batch_size):
-                some = data[index]
-                owner = torch.repeat_interleave(some.sizes)
-                lost = (torch.rand(len(some)) * most * some.sizes).round()
-                place = ranks(torch.rand(some.num_nodes), Segments(some.node_ptr))
-                batch = some.induced(place >= lost[owner]).batch()
-                said = copy(batch.x, batch.adj.edge_index, batch.graphs.batch)
-                adam.zero_grad()
-                loss = nn.functional.cross_entropy(said, labels[index])
-                loss.backward()  # type: ignore[no-untyped-call]
-                adam.step()
-    copy.eval()
-    return copy
-
-
-def self_consistency(
-    explainer: Explainer,
-    model: nn.Module,
+def with_control(
     graphs: PackedGraphs,
     scores: Tensor,
-    *,
-    keep_ratio: float = 0.5,
-) -> Estimate:
-    r"""How far a method that explains its own explanation finds it again.
-
-    .. math:: J\bigl(\operatorname{top}_k s(G), \; \operatorname{top}_k s(G_S)\bigr), \quad
-              S = \operatorname{top}_{rn} s(G), \; k = r |S|
-
-    The part S of the graph is shown to the method alone; of what it then scores best, as much is
-    taken as it scored best inside S before. 1: the same nodes; random scores at one half: a third.
-
-    Args:
-        explainer: The method, fitted where it learns.
-        model: Called as ``model(x, edge_index, batch)``.
-        graphs: What was explained.
-        scores: What it said, ``[nodes]``.
-        keep_ratio: The share r.
-    """
-    part = select.keep_ratio(scores, graphs.node_ptr, keep_ratio)
-    alone = graphs.induced(part)
-    again = torch.cat([explainer.scores(model, batch) for batch in alone.batches(256)])
-    first, second = (
-        select.keep_ratio(each, alone.node_ptr, keep_ratio) for each in (scores[part], again)
-    )
-    owner = torch.repeat_interleave(alone.sizes)
-    both, either = (
-        torch.bincount(owner, mask.double(), minlength=len(alone))
-        for mask in (first & second, first | second)
-    )
-    return mean((both / either).numpy())
-
-
-def _sampled(
-    judge: "_Judge",
-    scores: Tensor,
     keep_ratios: Sequence[float],
-    drawn: Callable[[Tensor, Tensor], tuple[Tensor, Tensor]],
-    samples: int,
+    generator: torch.Generator,
     seed: int,
-) -> list[Fidelity]:
-    """Fidelities averaged over random removals, beside those of random nodes.
-
-    Args:
-        judge: Who is asked.
-        scores: ``[nodes]``.
-        keep_ratios: Shares of nodes in the explanation.
-        drawn: From explanations and uniform draws, ``[choices, nodes]`` each, what is left around
-            the explanation and what is left of the graph without it.
-        samples: Draws to average over.
-        seed: Of the draws and of the control.
-    """
-    graphs, generator = judge.graphs, torch.Generator().manual_seed(seed)
-    control = torch.rand(graphs.num_nodes, generator=generator)
-    kept = torch.stack(
-        [select.keep_ratio(s, graphs.node_ptr, r) for s in (scores, control) for r in keep_ratios]
+) -> tuple[Tensor, Tensor]:
+    """The best-scored nodes at each share, and as many random ones, ``bool [shares, nodes]``."""
+    control = torch.rand(graphs.num_nodes, generator=generator.manual_seed(seed))
+    kept, chance = (
+        torch.stack([select.keep_ratio(s, graphs.node_ptr, r) for r in keep_ratios])
+        for s in (scores, control)
     )
-    plus, minus = [], []
-    for _ in range(samples):
-        draw = torch.rand(kept.shape, generator=generator)
-        low, high = judge.differences(judge.outputs(torch.cat(drawn(kept, draw)))).chunk(2)
-        minus.append(low)
-        plus.append(high)
-    means = [torch.stack(draws).nanmean(0) for draws in (plus, minus)]
-    return [
-        Fidelity(
-            judge.definition,
-            float(ratio),
-            plus=mean(means[0][place].numpy()),
-            minus=mean(means[1][place].numpy()),
-            characterization=_characterization(means[0][place].numpy(), means[1][place].numpy()),
-            flipped=None,
-            random_plus=mean(means[0][place + len(keep_ratios)].numpy()),
-            random_minus=mean(means[1][place + len(keep_ratios)].numpy()),
-        )
-        for place, ratio in enumerate(keep_ratios)
-    ]
+    return kept, chance
 
 
 @dataclass(frozen=True, eq=False)
@@ -427,27 +232,28 @@ def part_outputs(
     Args:
         induced: Makes the subgraphs on a node mask, where features are to follow the cut.
     """
-    judge = _Judge(model, graphs, None, None, None, "raw")
+    judge = Judge(model, graphs)
     kept = torch.stack([select.keep_ratio(scores, graphs.node_ptr, ratio) for ratio in keep_ratios])
     alone, without = judge.outputs(torch.cat([kept, ~kept]), induced).chunk(2)
     return PartOutputs(judge.whole, alone, without)
 
 
-class _Judge:
-    """The model's word on whole graphs, against its word on parts of them."""
+class Judge:
+    """The model's word on whole graphs, against its word on parts of them; see :class:`Judging`."""
 
     def __init__(
         self,
         model: nn.Module,
-        graphs: PackedGraphs,
-        y: Tensor | None,
-        definition: Definition | None,
-        task: ModelTask | None,
-        returns: Returns,
+        graphs: Graphs,
+        *,
+        definition: Definition | None = None,
+        y: Tensor | None = None,
+        task: ModelTask | None = None,
+        returns: Returns = "raw",
     ) -> None:
+        self.graphs, y = with_labels(graphs, y)
         self.frozen = Frozen(model, task=task, returns=returns)
-        self.graphs = graphs
-        self.whole = predictions(self.frozen, graphs)
+        self.whole = predictions(self.frozen, self.graphs)
         is_classifier = self.frozen.is_classifier
         guess: Definition = (
             "change" if not is_classifier else "agreement" if y is None else "accuracy"
@@ -503,7 +309,8 @@ class _Judge:
         return self.frozen.log_probabilities(output).exp().gather(1, chosen).squeeze(1)
 
 
-def _with_labels(graphs: Graphs, y: Tensor | None) -> tuple[PackedGraphs, Tensor | None]:
+def with_labels(graphs: Graphs, y: Tensor | None) -> tuple[PackedGraphs, Tensor | None]:
+    """The graphs as one set, with their own labels where no others are given."""
     items = graphs if isinstance(graphs, PackedGraphs) else list(graphs)
     data = as_graphs(items)
     if y is None:

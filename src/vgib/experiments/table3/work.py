@@ -22,18 +22,10 @@ from vgib.experiments.table3.backbones import backbone
 from vgib.experiments.table3.job import ExplanationJob
 from vgib.experiments.table3.property_sets import composition_accuracy, property_set, split_of
 from vgib.explain.explainer import Explainer, explainers
-from vgib.explain.fidelity import (
-    Fidelity,
-    PartOutputs,
-    fidelity,
-    fine_tuned,
-    fine_tuned_fidelity,
-    part_outputs,
-    robust_fidelity,
-    self_consistency,
-)
+from vgib.explain.fidelity import Fidelity, PartOutputs, fidelity, part_outputs
 from vgib.explain.many import score
-from vgib.explain.truth import stability
+from vgib.explain.robust import fine_tuned, fine_tuned_fidelity, robust_fidelity
+from vgib.explain.truth import self_consistency, stability
 
 MIDDLE = 0.5
 """The share at which the paper's Table 3 is read, and costly measures are taken."""
@@ -88,6 +80,7 @@ def explain_molecules(job: ExplanationJob, setting: Setting, folder: Path) -> Fi
     measure = partial(
         part_outputs, graphs=held_out, scores=work.scores, keep_ratios=job.keep_ratios
     )
+    sampled = partial(_sampled, job, held_out, work.scores)
     own = Answers.of(measure(model.net), held_out)
     result = {
         "molecules": len(held_out),
@@ -101,8 +94,8 @@ def explain_molecules(job: ExplanationJob, setting: Setting, folder: Path) -> Fi
         "judge": Answers.of(measure(judge.net), held_out).to_json(),
         "capped": Answers.of(measure(model.net, induced=_capped), held_out).means(),
         "options": job.options,
-        "robust": _robust(job, model.net, held_out, work.scores),
-        "fine_tuned": _fine_tuned(job, model.net, train, held_out, work.scores),
+        "robust": sampled(robust_fidelity, model.net),
+        "fine_tuned": sampled(fine_tuned_fidelity, fine_tuned(model.net, train, seed=job.seed)),
         "self_consistency": round(
             self_consistency(work.explainer, model.net, held_out, work.scores).value, 6
         ),
@@ -271,32 +264,14 @@ def tuned(
     return job.model_copy(update={"options": best})
 
 
-def _robust(
-    job: ExplanationJob, model: nn.Module, held_out: PackedGraphs, scores: Tensor
-) -> dict[str, float]:
-    """Robust fidelity in the middle, by the probability of the predicted class."""
-    return _sampled(job, robust_fidelity, model, held_out, scores)
-
-
-def _fine_tuned(
-    job: ExplanationJob,
-    model: nn.Module,
-    train: PackedGraphs,
-    held_out: PackedGraphs,
-    scores: Tensor,
-) -> dict[str, float]:
-    """The same on a copy of the model that has learned from molecules with atoms removed."""
-    copy = fine_tuned(model, train, seed=job.seed)
-    return _sampled(job, fine_tuned_fidelity, copy, held_out, scores)
-
-
 def _sampled(
     job: ExplanationJob,
-    measure: Callable[..., list[Fidelity]],
-    model: nn.Module,
     held_out: PackedGraphs,
     scores: Tensor,
+    measure: Callable[..., list[Fidelity]],
+    model: nn.Module,
 ) -> dict[str, float]:
+    """A fidelity of random removals in the middle, by the probability of the predicted class."""
     (found,) = measure(
         model,
         held_out,

@@ -15,9 +15,10 @@ if TYPE_CHECKING:
     from vgib.explain.function import explain_function
     from vgib.explain.many import explain_many, show
     from vgib.explain.nodes import explain_nodes
-    from vgib.model.answer import Answer, find_subgraphs
+    from vgib.model.answer import Answer
     from vgib.model.recognizer import SubgraphRecognizer
     from vgib.model.results import Subgraph
+    from vgib.model.subgraphs import find_subgraphs
     from vgib.nn.around import VGIB
     from vgib.nn.net import SubgraphNet
     from vgib.select.policy import Selection
@@ -37,7 +38,7 @@ _HOMES = {
     "explain_function": "vgib.explain.function",
     "explain_many": "vgib.explain.many",
     "explain_nodes": "vgib.explain.nodes",
-    "find_subgraphs": "vgib.model.answer",
+    "find_subgraphs": "vgib.model.subgraphs",
     "fragment": "vgib.chem.fragment",
     "from_smiles": "vgib.data.molecules",
     "load_graphs": "vgib.data.loading",

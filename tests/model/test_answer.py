@@ -17,8 +17,10 @@ from vgib.data.molecules import capped_parts, from_smiles, load_drugs
 from vgib.data.packed import PackedGraphs
 from vgib.data.synthetic import generate_ba2motifs
 from vgib.errors import InputError
-from vgib.model.answer import Answer, Ask, distinct, find_subgraphs
+from vgib.model.answer import Answer
+from vgib.model.parts import Ask, distinct
 from vgib.model.recognizer import SubgraphRecognizer
+from vgib.model.subgraphs import find_subgraphs
 from vgib.select.blocktree import block_trees, connected_subgraphs
 from vgib.select.policy import ANY, RULES, Selection
 from vgib.select.random import random_ring_intact

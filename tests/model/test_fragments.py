@@ -5,7 +5,7 @@ import pytest
 
 from vgib.chem.fragment import fragment
 from vgib.data.molecules import from_smiles, load_drugs
-from vgib.model.answer import find_subgraphs
+from vgib.model.subgraphs import find_subgraphs
 from vgib.select.policy import Rule
 
 

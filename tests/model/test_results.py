@@ -14,8 +14,8 @@ from vgib.data.molecules import atom_features, from_smiles, load_drugs
 from vgib.data.packed import PackedGraphs
 from vgib.data.synthetic import generate_ba2motifs
 from vgib.errors import InputError, UnknownNameError
-from vgib.model.answer import find_subgraphs
 from vgib.model.results import MOST_SHOWN, Recognition, Recognitions, Subgraph, recognitions
+from vgib.model.subgraphs import find_subgraphs
 from vgib.select.policy import Selection
 
 SMILES = load_drugs()["smiles"].tolist()[:20]

@@ -9,8 +9,8 @@ import pytest
 
 from vgib.data.synthetic import generate_ba2motifs
 from vgib.errors import InputError
-from vgib.model.answer import find_subgraphs
 from vgib.model.results import Recognition, Recognitions, recognitions
+from vgib.model.subgraphs import find_subgraphs
 from vgib.stream.graph_writers import (
     COLUMNS,
     PICTURES,

@@ -16,6 +16,8 @@ import torch
 from torch import Tensor
 
 from vgib.data.files import read_safetensors, write_safetensors
+from vgib.data.from_pyg import FURTHER, PER_EDGE, PER_NODE, describe, fields_of
+from vgib.data.ranges import offsets, pointers, ranges, select_ranges
 from vgib.errors import FileFormatError, InputError, UnwritableError
 from vgib.nn.sparse import Adjacency, Csr, Segments
 
@@ -27,9 +29,6 @@ logger = logging.getLogger(__name__)
 
 FORMAT = "vgib-packed-graphs"
 FORMAT_VERSION = 1
-PER_NODE: tuple[str, ...] = ("x", "node_truth")
-PER_EDGE: tuple[str, ...] = ("edge_attr", "edge_truth")
-FURTHER: tuple[str, ...] = ("of_nodes", "of_edges", "of_graphs")
 HALF = (torch.float16, torch.bfloat16)
 """Precisions that are read, but not computed in."""
 
@@ -164,61 +163,7 @@ class PackedGraphs:
             as_is: Whether every edge stays, and every further tensor of nodes, edges and graphs
                 comes along, for a model that may read them; labels do not.
         """
-        items = list(graphs)
-        if not items:
-            raise InputError("no graphs were given; expected at least one PyG Data object")
-        for number, item in enumerate(items):
-            _check_data(number, item)
-        widths = sorted({1 if item.x.dim() == 1 else item.x.shape[1] for item in items})
-        if len(widths) > 1:
-            raise InputError(f"graphs differ in the number of node features: {widths}")
-        x = torch.cat([item.x if as_is else _column(item.x) for item in items])
-        if as_is:
-            pass  # a model of a user's is handed what its graphs hold
-        elif x.is_floating_point():
-            x = x.float()
-        elif len(x) and int(x.min()) < 0:
-            raise InputError("integer node features are codes from 0; got a negative one")
-        is_code = x.dim() == 2 and not x.is_floating_point()
-        node_ptr = _pointers(torch.tensor([item.num_nodes for item in items]))
-        empty = torch.zeros(2, 0, dtype=torch.int64)
-        edges = [item.edge_index if item.edge_index is not None else empty for item in items]
-        offset = node_ptr[:-1].repeat_interleave(torch.tensor([e.shape[1] for e in edges]))
-        joined = torch.cat(edges, dim=1)
-        counts = torch.tensor([e.shape[1] for e in edges])
-        beyond = (joined < 0) | (joined >= node_ptr.diff().repeat_interleave(counts))
-        if beyond.any():
-            number = int(torch.arange(len(items)).repeat_interleave(counts)[beyond.any(0)][0])
-            raise InputError(
-                f"graph {number} has {items[number].num_nodes} nodes, but an edge to node "
-                f"{int(joined[beyond][0])}; nodes are numbered from 0 within their graph"
-            )
-
-        def gathered(name: str) -> Tensor | None:
-            values = [getattr(item, name, None) for item in items]
-            return None if any(v is None for v in values) else torch.cat(values)  # type: ignore[arg-type]
-
-        labels = [item.y for item in items]
-        if not as_is and _are_of_nodes(items):
-            raise InputError(
-                "y has one label for each node; expected labels of graphs. Several values of a "
-                "graph are a row, y of shape [1, values]"
-            )
-        has_y = not as_is and all(label is not None for label in labels)
-        names = [getattr(item, "id", None) for item in items]
-        return cls.from_edges(
-            x,
-            joined + offset,
-            node_ptr,
-            every_edge=as_is,
-            **(_further(items) if as_is else {}),
-            edge_attr=gathered("edge_attr"),
-            edge_truth=gathered("edge_truth"),
-            node_truth=gathered("node_truth"),
-            y=_labels([torch.as_tensor(y) for y in labels]) if has_y else None,
-            ids=tuple(names) if all(isinstance(name, str) for name in names) else None,
-            cardinalities=tuple(int(c) + 1 for c in x.amax(0)) if is_code and len(x) else None,
-        )
+        return cls.from_edges(**fields_of(list(graphs), as_is=as_is), every_edge=as_is)
 
     def __len__(self) -> int:
         return self.node_ptr.numel() - 1
@@ -227,10 +172,10 @@ class PackedGraphs:
         return (self.to_data(number) for number in range(len(self)))
 
     def __repr__(self) -> str:
-        target = "" if self.y is None else f", y={_describe(self.y)}"
+        target = "" if self.y is None else f", y={describe(self.y)}"
         return (
             f"PackedGraphs({len(self)} graphs, {self.num_nodes} nodes, "
-            f"{self.num_edges} directed edges, x={_describe(self.x)}{target})"
+            f"{self.num_edges} directed edges, x={describe(self.x)}{target})"
         )
 
     @property
@@ -280,13 +225,13 @@ class PackedGraphs:
         if isinstance(index, int | np.integer):
             return self.to_data(int(index))
         wanted = self._resolve(index)
-        node_ptr, nodes = _select_ranges(self.node_ptr, wanted)
-        _, edges = _select_ranges(self.edge_ptr, wanted)
+        node_ptr, nodes = select_ranges(self.node_ptr, wanted)
+        _, edges = select_ranges(self.edge_ptr, wanted)
 
         return replace(
             self,
             node_ptr=node_ptr,
-            indptr=_pointers(self.indptr.diff()[nodes]),
+            indptr=pointers(self.indptr.diff()[nodes]),
             col=self.col[edges],
             **self._taken(nodes, edges, wanted),
         )
@@ -329,7 +274,7 @@ class PackedGraphs:
         sender = self.senders()
         kept = mask[receiver] & mask[sender]
         # New numbers of the nodes that stay, then within their graph.
-        number = _pointers(mask.long())
+        number = pointers(mask.long())
         node_ptr = number[self.node_ptr]
         degree = torch.zeros(self.num_nodes, dtype=torch.int64)
         degree.index_add_(0, receiver[kept], torch.ones_like(receiver[kept]))
@@ -337,7 +282,7 @@ class PackedGraphs:
         return replace(
             self,
             node_ptr=node_ptr,
-            indptr=_pointers(degree[mask]),
+            indptr=pointers(degree[mask]),
             col=col.int(),
             **self._taken(mask, kept, None),
         )
@@ -345,7 +290,7 @@ class PackedGraphs:
     def part_nodes(self, owner: Tensor, mask: Tensor) -> Tensor:
         """The numbers of the nodes of parts, over all graphs; arguments as of :meth:`parts`."""
         sizes = self.sizes[owner]
-        shift = self.node_ptr[owner] - _pointers(sizes)[:-1]
+        shift = self.node_ptr[owner] - pointers(sizes)[:-1]
         return (torch.arange(mask.numel()) + shift.repeat_interleave(sizes))[mask]
 
     def parts(self, owner: Tensor, mask: Tensor) -> "PackedGraphs":
@@ -356,13 +301,13 @@ class PackedGraphs:
             mask: ``bool``; the nodes of each part among those of its graph, one after the other.
         """
         flat, chosen = self._flat, mask.numpy()
-        start = _offsets(flat.sizes[owner.numpy()])
-        number = _offsets(chosen)
+        start = offsets(flat.sizes[owner.numpy()])
+        number = offsets(chosen)
         node_ptr = number[start]
         nodes = self.part_nodes(owner, mask).numpy()
         degree = flat.degree.take(nodes)
         first = np.repeat(start[:-1], np.diff(node_ptr))
-        edges = _ranges(self.indptr.numpy().take(nodes), degree, _offsets(degree))
+        edges = ranges(self.indptr.numpy().take(nodes), degree, offsets(degree))
         row = np.repeat(np.arange(len(nodes), dtype=np.int32), degree)
         sender = flat.col.take(edges) + first.take(row)
         inside = np.flatnonzero(chosen.take(sender))
@@ -437,8 +382,8 @@ class PackedGraphs:
         ids = [part.ids for part in parts]
         return cls(
             x=torch.cat([part.x for part in parts]),
-            node_ptr=_pointers(torch.cat([part.sizes for part in parts])),
-            indptr=_pointers(torch.cat([part.indptr.diff() for part in parts])),
+            node_ptr=pointers(torch.cat([part.sizes for part in parts])),
+            indptr=pointers(torch.cat([part.indptr.diff() for part in parts])),
             col=torch.cat([part.col for part in parts]),
             y=joined("y"),
             ids=tuple(i for group in ids if group for i in group) if None not in ids else None,
@@ -454,13 +399,13 @@ class PackedGraphs:
         wanted = torch.arange(len(self)) if index is None else index
         chosen, flat = wanted.numpy(), self._flat
         sizes, counts = flat.sizes[chosen], flat.edge_counts[chosen]
-        node_ptr = _offsets(sizes)
+        node_ptr = offsets(sizes)
         if (num_edges := int(counts.sum())) >= 2**31:
             raise InputError(f"{num_edges} edges are too many for a batch; use a smaller one")
         graph_of_node = np.repeat(np.arange(len(chosen), dtype=np.int32), sizes)
-        nodes = _ranges(flat.node_ptr[chosen], sizes, node_ptr)
-        edge_ptr = _offsets(counts)
-        edges = _ranges(flat.edge_ptr[chosen], counts, edge_ptr)
+        nodes = ranges(flat.node_ptr[chosen], sizes, node_ptr)
+        edge_ptr = offsets(counts)
+        edges = ranges(flat.edge_ptr[chosen], counts, edge_ptr)
         col = flat.col.take(edges) + np.repeat(node_ptr[:-1], counts)
 
         def flip() -> Tensor:
@@ -472,7 +417,7 @@ class PackedGraphs:
             return self.edge_attr[torch.from_numpy(edges)].to(device)
 
         csr = Csr(
-            indptr=torch.from_numpy(_offsets(flat.degree.take(nodes))).to(device),
+            indptr=torch.from_numpy(offsets(flat.degree.take(nodes))).to(device),
             col=torch.from_numpy(col).to(device),
             num_cols=len(nodes),
             symmetric=self.is_undirected,
@@ -542,7 +487,7 @@ class PackedGraphs:
             encoded = [name.encode() for name in self.ids]
             text = bytearray(b"".join(encoded) or b" ")
             tensors["ids.bytes"] = torch.frombuffer(text, dtype=torch.uint8)
-            tensors["ids.ptr"] = _pointers(torch.tensor([len(name) for name in encoded]))
+            tensors["ids.ptr"] = pointers(torch.tensor([len(name) for name in encoded]))
         about = {"format": FORMAT, "version": FORMAT_VERSION, "cardinalities": self.cardinalities}
         write_safetensors(Path(path), tensors, {"about": json.dumps(about)})
 
@@ -594,121 +539,12 @@ class _Flat(NamedTuple):
     edge_counts: npt.NDArray[np.int64]
 
 
-def _offsets(counts: npt.NDArray[np.int64]) -> npt.NDArray[np.int32]:
-    """Counts to offsets: ``[n] -> int32 [n + 1]``."""
-    offsets = np.zeros(len(counts) + 1, dtype=np.int32)
-    np.cumsum(counts, out=offsets[1:])
-    return offsets
-
-
-def _ranges(
-    start: npt.NDArray[np.int64], length: npt.NDArray[np.int64], offsets: npt.NDArray[np.int32]
-) -> npt.NDArray[np.int64]:
-    """The numbers of several ranges, one after the other."""
-    shift: npt.NDArray[np.int64] = np.repeat(start - offsets[:-1], length)
-    shift += np.arange(len(shift))
-    return shift
-
-
-def _pointers(counts: Tensor) -> Tensor:
-    """Counts to offsets: ``[n] -> int64 [n + 1]``."""
-    ptr = torch.zeros(counts.numel() + 1, dtype=torch.int64)
-    torch.cumsum(counts, 0, out=ptr[1:])
-    return ptr
-
-
-def _select_ranges(ptr: Tensor, wanted: Tensor) -> tuple[Tensor, Tensor]:
-    """The pointers of the chosen ranges laid end to end, and where each element came from."""
-    start = ptr[wanted]
-    new = _pointers(ptr[wanted + 1] - start)
-    total = int(new[-1])
-    shift = (start - new[:-1]).repeat_interleave(new.diff(), output_size=total)
-    return new, torch.arange(total) + shift
-
-
-def _check_data(number: int, item: "Data") -> None:
-    """Refuses a PyG graph that no model could read."""
-    if item.x is None:
-        raise InputError(
-            f"graph {number} has no node features; set data.x, for instance with "
-            "torch_geometric.transforms.OneHotDegree"
-        )
-    edges = item.edge_index
-    if edges is None and "adj_t" in item:
-        raise InputError(
-            f"graph {number} has its edges in adj_t alone; keep edge_index too, with "
-            "torch_geometric.transforms.ToSparseTensor(remove_edge_index=False)"
-        )
-    if edges is not None and (edges.is_floating_point() or edges.dim() != 2 or edges.shape[0] != 2):
-        raise InputError(
-            f"graph {number} has an edge_index of type {_describe(edges)}; expected whole numbers "
-            "of shape [2, edges], senders and receivers"
-        )
-    for name in ("x", "edge_attr", "edge_weight", "pos"):
-        values = item.get(name)
-        if (
-            isinstance(values, Tensor)
-            and values.is_floating_point()
-            and not values.isfinite().all()
-        ):
-            raise InputError(f"graph {number} has NaN or infinite values in its {name}")
-
-
 def _single(values: Tensor) -> Tensor:
     """The values in single precision where they are in half, else as they are."""
     return values.float() if values.dtype in HALF else values
-
-
-def _are_of_nodes(items: list["Data"]) -> bool:
-    """Whether all labels are as many as the nodes, and no row: PyG's form of node labels."""
-    return all(
-        isinstance(item.y, Tensor) and item.y.dim() == 1 and len(item.y) == item.num_nodes
-        for item in items
-    ) and any(item.num_nodes != 1 for item in items)
-
-
-def _further(items: list["Data"]) -> dict[str, dict[str, Tensor]]:
-    """Tensors that every graph has, beyond the known ones, by what they have a row for."""
-    known = {"x", "edge_index", "edge_attr", "y", "batch", "ptr", *PER_NODE, *PER_EDGE}
-    found: dict[str, dict[str, Tensor]] = {group: {} for group in FURTHER}
-    for name in items[0].keys():  # noqa: SIM118  # a Data is no dict
-        values = [item.get(name) for item in items]
-        if name in known or not all(isinstance(v, Tensor) for v in values):
-            continue
-        rows = [v.shape[0] if v.dim() else None for v in values]
-        if len({(v.dtype, v.shape[1:]) for v in values}) > 1:
-            continue
-        sizes = {"of_nodes": "num_nodes", "of_edges": "num_edges"}
-        fits = [g for g, size in sizes.items() if rows == [getattr(i, size) for i in items]]
-        # Where nodes and edges are as many, the name decides, as in PyG.
-        if len(fits) == 2:
-            fits = ["of_edges" if "edge" in name else "of_nodes"]
-        if fits:
-            found[fits[0]][name] = torch.cat(values)
-        elif len({v.shape for v in values}) == 1 and "index" not in name:
-            whole = values[0].dim() > 0 and values[0].shape[0] == 1
-            found["of_graphs"][name] = torch.cat(values) if whole else torch.stack(values)
-    return found
 
 
 def _common(groups: list[dict[str, Tensor]]) -> dict[str, Tensor]:
     """What all sets carry, one after the other."""
     names = [name for name in groups[0] if all(name in group for group in groups)]
     return {name: torch.cat([group[name] for group in groups]) for name in names}
-
-
-def _column(values: Tensor) -> Tensor:
-    return values.unsqueeze(1) if values.dim() == 1 else values
-
-
-def _labels(labels: list[Tensor]) -> Tensor:
-    """One label tensor of all graphs: ``[G]`` when each has one value, else ``[G, T]``."""
-    lengths = sorted({label.numel() for label in labels})
-    if len(lengths) > 1:
-        raise InputError(f"graphs differ in the number of labels: {lengths}; y is one row a graph")
-    y = torch.stack([label.reshape(-1) for label in labels])
-    return y.squeeze(1) if y.shape[1] == 1 else y
-
-
-def _describe(values: Tensor) -> str:
-    return f"{str(values.dtype).removeprefix('torch.')}{list(values.shape)}"

@@ -14,8 +14,8 @@ from vgib.errors import InputError
 from vgib.explain.explainer import Explainer, Graphs, as_data, as_graphs, explainers
 from vgib.explain.judged import say_how_good
 from vgib.explain.lift import to_edges
-from vgib.model.answer import find_subgraphs
 from vgib.model.results import Recognitions, recognitions
+from vgib.model.subgraphs import find_subgraphs
 from vgib.select.policy import Rule
 
 

@@ -1,0 +1,160 @@
+"""PyG's ``Data`` objects to the tensors of packed graphs; what no model could read is refused."""
+
+from typing import TYPE_CHECKING, Any
+
+import torch
+from torch import Tensor
+
+from vgib.data.ranges import pointers
+from vgib.errors import InputError
+
+if TYPE_CHECKING:
+    # Imported where a `Data` is made: it takes longer than recognizing a molecule.
+    from torch_geometric.data import Data
+
+PER_NODE: tuple[str, ...] = ("x", "node_truth")
+PER_EDGE: tuple[str, ...] = ("edge_attr", "edge_truth")
+FURTHER: tuple[str, ...] = ("of_nodes", "of_edges", "of_graphs")
+
+
+def fields_of(items: list["Data"], *, as_is: bool) -> dict[str, Any]:
+    """What :meth:`PackedGraphs.from_edges` takes, from PyG's graphs.
+
+    The meaning of ``as_is``, and what comes along, is told by :meth:`PackedGraphs.from_data`.
+    """
+    if not items:
+        raise InputError("no graphs were given; expected at least one PyG Data object")
+    for number, item in enumerate(items):
+        _check(number, item)
+    widths = sorted({1 if item.x.dim() == 1 else item.x.shape[1] for item in items})
+    if len(widths) > 1:
+        raise InputError(f"graphs differ in the number of node features: {widths}")
+    x = torch.cat([item.x if as_is else _column(item.x) for item in items])
+    if as_is:
+        pass  # a model of a user's is handed what its graphs hold
+    elif x.is_floating_point():
+        x = x.float()
+    elif len(x) and int(x.min()) < 0:
+        raise InputError("integer node features are codes from 0; got a negative one")
+    is_code = x.dim() == 2 and not x.is_floating_point()
+    node_ptr = pointers(torch.tensor([item.num_nodes for item in items]))
+    edge_index = _joined_edges(items, node_ptr)
+
+    def gathered(name: str) -> Tensor | None:
+        values = [getattr(item, name, None) for item in items]
+        return None if any(v is None for v in values) else torch.cat(values)  # type: ignore[arg-type]
+
+    labels = [item.y for item in items]
+    if not as_is and _are_of_nodes(items):
+        raise InputError(
+            "y has one label for each node; expected labels of graphs. Several values of a "
+            "graph are a row, y of shape [1, values]"
+        )
+    has_y = not as_is and all(label is not None for label in labels)
+    names = [getattr(item, "id", None) for item in items]
+    return {
+        "x": x,
+        "edge_index": edge_index,
+        "node_ptr": node_ptr,
+        **(_further(items) if as_is else {}),
+        "edge_attr": gathered("edge_attr"),
+        "edge_truth": gathered("edge_truth"),
+        "node_truth": gathered("node_truth"),
+        "y": _labels([torch.as_tensor(y) for y in labels]) if has_y else None,
+        "ids": tuple(names) if all(isinstance(name, str) for name in names) else None,
+        "cardinalities": tuple(int(c) + 1 for c in x.amax(0)) if is_code and len(x) else None,
+    }
+
+
+def _joined_edges(items: list["Data"], node_ptr: Tensor) -> Tensor:
+    """The edges of all graphs, ``[2, edges]``, their nodes numbered over all graphs."""
+    empty = torch.zeros(2, 0, dtype=torch.int64)
+    edges = [item.edge_index if item.edge_index is not None else empty for item in items]
+    counts = torch.tensor([each.shape[1] for each in edges])
+    joined = torch.cat(edges, dim=1)
+    beyond = (joined < 0) | (joined >= node_ptr.diff().repeat_interleave(counts))
+    if beyond.any():
+        number = int(torch.arange(len(items)).repeat_interleave(counts)[beyond.any(0)][0])
+        raise InputError(
+            f"graph {number} has {items[number].num_nodes} nodes, but an edge to node "
+            f"{int(joined[beyond][0])}; nodes are numbered from 0 within their graph"
+        )
+    return joined + node_ptr[:-1].repeat_interleave(counts)
+
+
+def _check(number: int, item: "Data") -> None:
+    """Refuses a PyG graph that no model could read."""
+    if item.x is None:
+        raise InputError(
+            f"graph {number} has no node features; set data.x, for instance with "
+            "torch_geometric.transforms.OneHotDegree"
+        )
+    edges = item.edge_index
+    if edges is None and "adj_t" in item:
+        raise InputError(
+            f"graph {number} has its edges in adj_t alone; keep edge_index too, with "
+            "torch_geometric.transforms.ToSparseTensor(remove_edge_index=False)"
+        )
+    if edges is not None and (edges.is_floating_point() or edges.dim() != 2 or edges.shape[0] != 2):
+        raise InputError(
+            f"graph {number} has an edge_index of type {describe(edges)}; expected whole numbers "
+            "of shape [2, edges], senders and receivers"
+        )
+    for name in ("x", "edge_attr", "edge_weight", "pos"):
+        values = item.get(name)
+        if (
+            isinstance(values, Tensor)
+            and values.is_floating_point()
+            and not values.isfinite().all()
+        ):
+            raise InputError(f"graph {number} has NaN or infinite values in its {name}")
+
+
+def _are_of_nodes(items: list["Data"]) -> bool:
+    """Whether all labels are as many as the nodes, and no row: PyG's form of node labels."""
+    return all(
+        isinstance(item.y, Tensor) and item.y.dim() == 1 and len(item.y) == item.num_nodes
+        for item in items
+    ) and any(item.num_nodes != 1 for item in items)
+
+
+def _further(items: list["Data"]) -> dict[str, dict[str, Tensor]]:
+    """Tensors that every graph has, beyond the known ones, by what they have a row for."""
+    known = {"x", "edge_index", "edge_attr", "y", "batch", "ptr", *PER_NODE, *PER_EDGE}
+    found: dict[str, dict[str, Tensor]] = {group: {} for group in FURTHER}
+    for name in items[0].keys():  # noqa: SIM118  # a Data is no dict
+        values = [item.get(name) for item in items]
+        if name in known or not all(isinstance(v, Tensor) for v in values):
+            continue
+        rows = [v.shape[0] if v.dim() else None for v in values]
+        if len({(v.dtype, v.shape[1:]) for v in values}) > 1:
+            continue
+        sizes = {"of_nodes": "num_nodes", "of_edges": "num_edges"}
+        fits = [g for g, size in sizes.items() if rows == [getattr(i, size) for i in items]]
+        # Where nodes and edges are as many, the name decides, as in PyG.
+        if len(fits) == 2:
+            fits = ["of_edges" if "edge" in name else "of_nodes"]
+        if fits:
+            found[fits[0]][name] = torch.cat(values)
+        elif len({v.shape for v in values}) == 1 and "index" not in name:
+            whole = values[0].dim() > 0 and values[0].shape[0] == 1
+            found["of_graphs"][name] = torch.cat(values) if whole else torch.stack(values)
+    return found
+
+
+def _column(values: Tensor) -> Tensor:
+    return values.unsqueeze(1) if values.dim() == 1 else values
+
+
+def _labels(labels: list[Tensor]) -> Tensor:
+    """One label tensor of all graphs: ``[G]`` when each has one value, else ``[G, T]``."""
+    lengths = sorted({label.numel() for label in labels})
+    if len(lengths) > 1:
+        raise InputError(f"graphs differ in the number of labels: {lengths}; y is one row a graph")
+    y = torch.stack([label.reshape(-1) for label in labels])
+    return y.squeeze(1) if y.shape[1] == 1 else y
+
+
+def describe(values: Tensor) -> str:
+    """Type and shape of a tensor, for a message."""
+    return f"{str(values.dtype).removeprefix('torch.')}{list(values.shape)}"

@@ -1,0 +1,159 @@
+"""What the members of a model predict from parts of graphs: each part is asked about once."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from functools import cached_property
+from itertools import pairwise
+from typing import Any, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+import torch
+from torch import Tensor
+
+from vgib.chem.blocks import blocks_of
+from vgib.data.molecules import atom_features, capped_parts
+from vgib.data.packed import PackedGraphs
+from vgib.select.blocktree import Mask
+from vgib.select.candidates import Candidates
+
+Array = npt.NDArray[Any]
+
+Ask: TypeAlias = Callable[[PackedGraphs, Sequence[int]], Tensor]
+"""Predicts: gives ``[members, graphs, outputs]`` for the members with these numbers."""
+
+Judge: TypeAlias = Callable[[PackedGraphs, Tensor, Tensor, Sequence[int]], Tensor]
+"""Predicts from parts: graphs, owners and masks as of :meth:`PackedGraphs.parts`, and members."""
+
+
+class PartValues:
+    """What each member predicts from parts of some graphs; each part is asked about once.
+
+    Args:
+        graphs: The whole graphs.
+        ask: Predicts on other graphs.
+        outputs: What the members say of the whole graphs, ``[members, graphs, outputs]``.
+        judge: Predicts on parts, where the members have learned from parts.
+    """
+
+    def __init__(
+        self, graphs: PackedGraphs, ask: Ask, outputs: Tensor, judge: Judge | None = None
+    ) -> None:
+        self.graphs, self.ask, self.judge, self.outputs = graphs, ask, judge, outputs
+        self.features = atom_features(graphs)
+        self._places: list[dict[bytes, int]] = [{} for _ in range(len(graphs))]
+        self._placed: dict[int, tuple[Mask, Array]] = {}
+        self._masks: list[Mask] = []
+        self._owners: list[int] = []
+        self._values = outputs[:, :0]
+        self._known = np.zeros((len(outputs), 0), dtype=bool)
+
+    @cached_property
+    def blocks(self) -> Array:
+        """What no cut may divide, ``int [nodes]``; see :func:`vgib.chem.blocks.blocks_of`."""
+        return blocks_of(self.graphs, self.graphs.x, self.graphs.edge_attr)
+
+    @cached_property
+    def candidates(self) -> Candidates:
+        """The ring-intact parts near any size."""
+        return Candidates(self.graphs, self.blocks)
+
+    def places(self, graph: int, masks: Mask) -> Array:
+        """The numbers of parts of a graph, ``int [parts]``; new ones are noted."""
+        before = self._placed.get(id(masks))
+        if before is not None and before[0] is masks:
+            return before[1]
+        packed = np.packbits(masks, axis=1)
+        width, raw = packed.shape[1], packed.tobytes()
+        known = self._places[graph]
+        found = []
+        for row, mask in enumerate(masks):
+            key = raw[row * width : (row + 1) * width]
+            place = known.get(key)
+            if place is None:
+                place = known[key] = len(self._masks)
+                self._masks.append(mask)
+                self._owners.append(graph)
+            found.append(place)
+        places = np.array(found, dtype=np.int64)
+        self._placed[id(masks)] = masks, places
+        return places
+
+    def values(self, places: Array, members: Sequence[int]) -> Tensor:
+        """What these members predict from these parts, ``[members, parts, outputs]``."""
+        self._make_room()
+        rows = list(members)
+        is_new = ~self._known[rows][:, places].any(0)
+        self._predict(np.unique(places[is_new]), rows)
+        for member in rows:
+            self._predict(np.unique(places[~self._known[member, places]]), [member])
+        return self._values[rows][:, torch.from_numpy(places)]
+
+    def _make_room(self) -> None:
+        more = len(self._masks) - self._known.shape[1]
+        if more:
+            members, _, outputs = self._values.shape
+            room = self._values.new_zeros(members, more, outputs)
+            self._values = torch.cat([self._values, room], dim=1)
+            self._known = np.pad(self._known, ((0, 0), (0, more)))
+
+    def _predict(self, places: Array, members: Sequence[int]) -> None:
+        if not len(places):
+            return
+        owners, mask = self._masked(places)
+        found = self._asked(owners, mask, members)
+        whole = torch.from_numpy(np.flatnonzero([self._masks[at].all() for at in places.tolist()]))
+        found[:, whole] = self.outputs[list(members)][:, owners[whole]]  # said of the graph itself
+        for member, values in zip(members, found, strict=True):
+            self._values[member, torch.from_numpy(places)] = values
+            self._known[member, places] = True
+
+    def as_molecules(self, places: Array, members: Sequence[int]) -> Tensor:
+        """What these members say of parts that are molecules of their own, capped with hydrogen.
+
+        Values, or class probabilities, ``[members, parts, outputs]``.
+        """
+        said = self._capped(*self._masked(places), members)
+        return said.softmax(-1)
+
+    def _masked(self, places: Array) -> tuple[Tensor, Tensor]:
+        owners = torch.tensor([self._owners[place] for place in places.tolist()])
+        masks = [self._masks[place] for place in places.tolist()]
+        return owners, torch.from_numpy(np.concatenate(masks))
+
+    def _asked(self, owners: Tensor, mask: Tensor, members: Sequence[int]) -> Tensor:
+        if self.judge is not None:
+            return self.judge(self.graphs, owners, mask, members)
+        return self._capped(owners, mask, members)
+
+    def _capped(self, owners: Tensor, mask: Tensor, members: Sequence[int]) -> Tensor:
+        if self.features is None:
+            return self.ask(replace(self.graphs, ids=None).parts(owners, mask), members)
+        parts, same = distinct(capped_parts(self.graphs, mask, self.features, owners))
+        return self.ask(parts, members)[:, same]
+
+
+def distinct(graphs: PackedGraphs) -> tuple[PackedGraphs, Tensor]:
+    """The graphs without those that are equal node by node, and where each one is among them.
+
+    Parts of molecules recur: one in seven has been seen in another molecule of the same thousand.
+    """
+    degree = graphs.indptr.diff().numpy().astype(np.int32)
+    nodes, edges = graphs.node_ptr.tolist(), graphs.edge_ptr.tolist()
+    x, col, rows = graphs.x.numpy(), graphs.col.numpy(), degree.tobytes()
+    codes, width = x.tobytes(), x.shape[1] * x.itemsize
+    senders = col.tobytes()
+    first: dict[tuple[bytes, bytes, bytes], int] = {}
+    same = []
+    for number, (low, high) in enumerate(pairwise(nodes)):
+        key = (
+            codes[low * width : high * width],
+            rows[low * 4 : high * 4],
+            senders[edges[number] * 4 : edges[number + 1] * 4],
+        )
+        same.append(first.setdefault(key, len(first)))
+    if len(first) == len(graphs):
+        return graphs, torch.arange(len(graphs))
+    places = torch.tensor(same)
+    seen = torch.from_numpy(np.unique(same, return_index=True)[1])
+    return graphs[seen], places

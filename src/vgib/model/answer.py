@@ -286,9 +286,7 @@ class Answer:
         sizes = self.graphs.sizes.tolist()
         places = [np.zeros(0, dtype=np.int64)]
         for graph, ranked in enumerate(found):
-            masks = np.zeros((len(ranked), sizes[graph]), dtype=bool)
-            for mask, part in zip(masks, ranked, strict=True):
-                mask[list(part.nodes)] = True
+            masks = select.masks_of([part.nodes for part in ranked], sizes[graph])
             places.append(self.parts.places(graph, masks))
         counts = [len(ranked) for ranked in found]
         owner = np.repeat(np.arange(len(found)), counts)

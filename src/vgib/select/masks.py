@@ -145,6 +145,14 @@ def mask_of(found: Sequence[Sequence[Nodes]], ptr: Any, rank: int = 0) -> Mask:
     return mask
 
 
+def masks_of(sets: Sequence[Sequence[int]], nodes: int) -> Mask:
+    """Sets of nodes of one graph as rows, ``bool [sets, nodes]``."""
+    masks = np.zeros((len(sets), nodes), dtype=bool)
+    for mask, own in zip(masks, sets, strict=True):
+        mask[list(own)] = True
+    return masks
+
+
 def _nearest(subgraphs: dict[int, list[tuple[float, int]]], wanted: int) -> int:
     """The size nearest to the wanted one; of two, that of the higher mean, else the smaller."""
     away = min(abs(size - wanted) for size in subgraphs)

@@ -22,7 +22,7 @@ from vgib.model.known import beside
 from vgib.model.recognizer import SubgraphRecognizer
 from vgib.model.results import Subgraph
 from vgib.model.sufficient import MOST_RANKED
-from vgib.select.blocktree import Mask
+from vgib.select.masks import masks_of
 from vgib.select.policy import Selection
 from vgib.select.ties import best
 from vgib.serve.limits import TooMuchError
@@ -165,7 +165,7 @@ def sizes_of(
     amounts = list(found)
     wanted = np.repeat(amounts, DRAWS)[:, None]
     random = selection.control(graphs, wanted, np.random.default_rng(seed), answer.parts.blocks)
-    chosen = _masks([part.nodes for parts in found.values() for part in parts], graphs.num_nodes)
+    chosen = masks_of([part.nodes for parts in found.values() for part in parts], graphs.num_nodes)
     told = answer.predict_parts(0, np.concatenate([chosen, random]))[:, :, followed.column]
     means, spreads = told.mean(0).tolist(), told.std(0).tolist()
     bands = told.mean(0)[len(chosen) :].reshape(len(amounts), DRAWS)
@@ -240,7 +240,7 @@ def keep_atoms(inspected: Inspected, atoms: Sequence[int], followed: Quantity) -
         InputError: no atoms were given, or one that the molecule does not have.
     """
     part = fragment(inspected.smiles, atoms, capped=False)
-    masks = _masks([part.atoms], inspected.atoms)
+    masks = masks_of([part.atoms], inspected.atoms)
     values = inspected.answer.predict_parts(0, masks)[:, 0, followed.column]
     return Kept(
         float(values.mean()),
@@ -278,13 +278,6 @@ def _every_size(answer: Answer, selection: Selection) -> Selection:
         by, shown = "scores", answer.sufficient(MOST_RANKED).found[0]
         steps += [len(nodes) for nodes in shown]
     return replace(selection, by=by, size=tuple(step / atoms for step in sorted(set(steps))))
-
-
-def _masks(parts: Sequence[Sequence[int]], atoms: int) -> Mask:
-    masks = np.zeros((len(parts), atoms), dtype=bool)
-    for mask, part in zip(masks, parts, strict=True):
-        mask[list(part)] = True
-    return masks
 
 
 def _stability(answer: Answer, selection: Selection, amounts: Sequence[int]) -> list[float] | None:

@@ -17,6 +17,7 @@ import numpy.typing as npt
 
 from vgib.data.sources import mirror_folder
 from vgib.errors import InputError, unknown_name
+from vgib.experiments.engine.finished import Where
 
 MOLECULES = Path("cliffs") / "moleculeace_20_targets.csv.gz"
 PAIRS = Path("cliffs") / "cliff_pairs_20_targets.jsonl.gz"
@@ -58,7 +59,7 @@ class Target:
     pairs: list[CliffPair]
 
 
-def load_target(name: str, mirror: str | Path | None = None) -> Target:
+def load_target(name: str, mirror: Where = None) -> Target:
     """Reads one target from the mirror folder of datasets.
 
     Raises:

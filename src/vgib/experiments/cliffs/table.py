@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from vgib.experiments.cliffs.job import CliffsJob
+from vgib.experiments.engine.cells import Recorded, recorded
 from vgib.experiments.engine.drawing import Drawn
 from vgib.experiments.engine.recipe import Recipe
 from vgib.experiments.engine.records import Record, Records
@@ -74,16 +74,17 @@ class CliffRow:
 
 def rows(made: Recipe, records: Records) -> list[CliffRow]:
     """Every method of the recipe, with what is recorded of it."""
-    done = records.by_key()
-    wanted: dict[str, int] = {}
-    found: dict[str, dict[str, dict[int, Record]]] = {}
-    for job in made.jobs():
-        assert isinstance(job, CliffsJob)
-        wanted[job.method] = wanted.get(job.method, 0) + 1
-        own = found.setdefault(job.method, {})
-        if (record := done.get(job.key())) is not None:
-            own.setdefault(job.target, {})[job.seed] = record
-    return [CliffRow(method, wanted[method], own) for method, own in found.items()]
+    found: dict[str, list[Recorded]] = {}
+    for cell in recorded(made, records):
+        found.setdefault(cell.place[0], []).append(cell)
+    return [
+        CliffRow(
+            method,
+            sum(cell.repeats for cell in own),
+            {cell.place[1]: cell.records for cell in own if cell.records},
+        )
+        for method, own in found.items()
+    ]
 
 
 def draw(made: Recipe, records: Records) -> Drawn:

@@ -3,7 +3,6 @@
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
-from pathlib import Path
 from time import perf_counter
 from typing import Any, Self
 
@@ -15,7 +14,7 @@ from torch import Tensor
 from vgib.chem.contributions import circular_counts, crippen_contributions, masked_counts
 from vgib.experiments.cliffs.job import CliffsJob
 from vgib.experiments.cliffs.pairs import CliffPair, Target, load_target
-from vgib.experiments.engine.finished import Finished
+from vgib.experiments.engine.finished import Finished, Where
 from vgib.explain.explainer import Case
 from vgib.explain.frozen import Frozen
 from vgib.explain.methods.ig import IntegratedGradients
@@ -156,9 +155,7 @@ class GradientsMethod(AttributedMethod):
         return IntegratedGradients().attributions(case)
 
 
-def run(
-    job: CliffsJob, *, mirror: str | Path | None = None, cache: str | Path | None = None
-) -> Finished:
+def run(job: CliffsJob, *, mirror: Where = None, cache: Where = None) -> Finished:
     """Trains on the target of the job, read from the mirror, and judges its predictions."""
     methods.get(job.method)
     return judge(job, load_target(job.target, mirror))

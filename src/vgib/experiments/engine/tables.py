@@ -2,7 +2,9 @@
 
 import csv
 import io
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 LATEX_SIGNS = {"&": r"\&", "%": r"\%", "_": r"\_", "#": r"\#", "±": r"$\pm$", "→": r"$\to$"}
 
@@ -57,6 +59,39 @@ class TextTable:
                 r"\end{table}",
             ]
         )
+
+
+def crossed(
+    title: str,
+    heads: Sequence[str],
+    cells: Iterable[tuple[Any, str, str]],
+    *,
+    missing: str = "",
+    last: Sequence[tuple[str, ...]] = (),
+    name: str = "",
+) -> TextTable:
+    """A table of cells by row and column, each in the order in which it is first met.
+
+    Args:
+        title: Above the table.
+        heads: Above the columns that name a row.
+        cells: Row (its name, or several), column and text of each.
+        missing: What stands where there is no cell.
+        last: Further rows below.
+        name: What a page calls the table by.
+
+    >>> crossed("Legs", ["pet"], [("cat", "front", "2"), ("bird", "back", "2")], missing="...").rows
+    [('cat', '2', '...'), ('bird', '...', '2')]
+    """
+    rows: dict[tuple[str, ...], dict[str, str]] = {}
+    columns: dict[str, None] = {}
+    for row, column, text in cells:
+        columns[column] = None
+        rows.setdefault(row if isinstance(row, tuple) else (row,), {})[column] = text
+    filled = [
+        (*row, *(texts.get(each, missing) for each in columns)) for row, texts in rows.items()
+    ]
+    return TextTable(title, (*heads, *columns), [*filled, *last], name)
 
 
 def _escaped(text: str) -> str:

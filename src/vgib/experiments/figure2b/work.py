@@ -4,7 +4,6 @@ If the subgraph carries what the prediction rests on, then to drown it in noise 
 prediction more than to drown other nodes.
 """
 
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -12,7 +11,7 @@ import torch
 from torch import Tensor
 
 from vgib.data.packed import PackedGraphs
-from vgib.experiments.engine.finished import Finished
+from vgib.experiments.engine.finished import Finished, Where
 from vgib.experiments.figure2b.job import NoiseJob
 from vgib.experiments.table1.molecules import (
     DividedMolecules,
@@ -30,9 +29,7 @@ STD_FLOOR = 1e-2
 """Least spread of the noise, as in :class:`vgib.nn.paper_vgib.PaperVGIB`."""
 
 
-def run(
-    job: NoiseJob, *, mirror: str | Path | None = None, cache: str | Path | None = None
-) -> Finished:
+def run(job: NoiseJob, *, mirror: Where = None, cache: Where = None) -> Finished:
     """Trains a model and disturbs its view of held-out molecules."""
     return run_on(job, parts_of(job, mirror, cache))
 

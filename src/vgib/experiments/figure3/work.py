@@ -1,11 +1,10 @@
 """A few held-out molecules with the subgraph that a method finds in each (Figure 3)."""
 
 from math import isnan
-from pathlib import Path
 
 import torch
 
-from vgib.experiments.engine.finished import Finished
+from vgib.experiments.engine.finished import Finished, Where
 from vgib.experiments.figure3.job import GalleryJob
 from vgib.experiments.table1.atlas import Atlas, atlas_of
 from vgib.experiments.table1.molecules import (
@@ -18,9 +17,7 @@ from vgib.experiments.table1.molecules import (
 from vgib.select.masks import sizes_of_ratio
 
 
-def run(
-    job: GalleryJob, *, mirror: str | Path | None = None, cache: str | Path | None = None
-) -> Finished:
+def run(job: GalleryJob, *, mirror: Where = None, cache: Where = None) -> Finished:
     """Trains a model and takes down what it finds."""
     return run_on(job, parts_of(job, mirror, cache))
 

@@ -12,7 +12,7 @@ from vgib.experiments.engine.paper import numbers
 from vgib.experiments.engine.recipe import Recipe
 from vgib.experiments.engine.records import Records
 from vgib.experiments.engine.statistics import over_seeds, signed, verdict
-from vgib.experiments.engine.tables import TextTable
+from vgib.experiments.engine.tables import TextTable, crossed
 
 OURS = "vgib"
 CONTROL = "vgib-beta0"
@@ -74,15 +74,8 @@ def tables(found: Sequence[KnownCell]) -> list[TextTable]:
 
 def measure_table(found: Sequence[KnownCell], name: str, life: str) -> TextTable:
     """Methods down, sets across; the mean over seeds and the sample standard deviation."""
-    datasets = list(dict.fromkeys(cell.dataset for cell in found))
-    rows: dict[str, dict[str, str]] = {}
-    for cell in found:
-        rows.setdefault(cell.method, {})[cell.dataset] = cell.text(name)
-    filled = [
-        (method, *(texts.get(each, "") for each in datasets)) for method, texts in rows.items()
-    ]
-    headers = ("method", *map(_short, datasets))
-    return TextTable(f"{MEASURES[name]}; {life}; mean ± spread over seeds", headers, filled)
+    title = f"{MEASURES[name]}; {life}; mean ± spread over seeds"
+    return crossed(title, ["method"], ((c.method, _short(c.dataset), c.text(name)) for c in found))
 
 
 def difference_table(
@@ -92,21 +85,17 @@ def difference_table(
 
     Of every method less ``less``, or of the method ``of`` less every other one.
     """
-    fixed = less or of
-    datasets = list(dict.fromkeys(cell.dataset for cell in found))
-    by_place = {(cell.method, cell.dataset): cell for cell in found}
-    rows = []
-    for method in dict.fromkeys(cell.method for cell in found if cell.method != fixed):
-        texts = []
-        for dataset in datasets:
-            one, other = by_place.get((method, dataset)), by_place.get((str(fixed), dataset))
-            if of is not None:
-                one, other = other, one
-            texts.append("" if one is None or other is None else paired(one, other, name))
-        rows.append((method, *texts))
+    fixed = {cell.dataset: cell for cell in found if cell.method == (less or of)}
+
+    def text(cell: KnownCell) -> str:
+        pair = (cell, fixed[cell.dataset]) if less else (fixed[cell.dataset], cell)
+        return paired(*pair, name)
+
+    others = (cell for cell in found if cell.method != (less or of) and cell.dataset in fixed)
+    texts = ((cell.method, _short(cell.dataset), text(cell)) for cell in others)
     what = f"each method less {less}" if less else f"{of} less each method"
     title = f"{MEASURES[name].partition(' (')[0]}: {what}, paired over seeds, 95 % interval"
-    return TextTable(title, ("method", *map(_short, datasets)), rows)
+    return crossed(title, ["method"], texts)
 
 
 def paired(one: KnownCell, other: KnownCell, name: str) -> str:

@@ -16,7 +16,7 @@ from vgib.data import catalog
 from vgib.data.known import KnownAnswers, load_known
 from vgib.data.packed import PackedGraphs
 from vgib.data.splits import Split, random_split
-from vgib.experiments.engine.finished import Finished
+from vgib.experiments.engine.finished import Finished, Where
 from vgib.experiments.known_answers.job import KnownAnswersJob
 from vgib.experiments.known_answers.network import AuthorsGIN
 from vgib.experiments.table3.backbones import backbone
@@ -62,9 +62,7 @@ class Method:
         return found
 
 
-def run(
-    job: KnownAnswersJob, *, mirror: str | Path | None = None, cache: str | Path | None = None
-) -> Finished:
+def run(job: KnownAnswersJob, *, mirror: Where = None, cache: Where = None) -> Finished:
     """Loads the set and does the job."""
     known = load_known(job.dataset, seed=job.seed, mirror=mirror, cache=cache)
     return compare(job, known, catalog.cache_folder(cache) / "explanation")

@@ -3,7 +3,6 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
@@ -16,7 +15,7 @@ from vgib.data import catalog
 from vgib.data.molecules import from_smiles
 from vgib.data.packed import PackedGraphs
 from vgib.data.splits import Split, random_split, reference_split, scaffold_split
-from vgib.experiments.engine.finished import Clock
+from vgib.experiments.engine.finished import Clock, Where
 from vgib.experiments.table1.job import MoleculeJob
 from vgib.model.augment import with_fragments
 from vgib.model.recognizer import SubgraphRecognizer
@@ -26,7 +25,6 @@ from vgib.oracles.contract import Oracle
 JUDGED_SEEDS = (0, 1, 2)
 """The list oracles do not know the test parts of the random splits with these seeds."""
 
-Where = str | Path | None
 Index = npt.NDArray[np.int64]
 SplitKind = Literal["random", "file", "scaffold"]
 

@@ -10,7 +10,7 @@ from vgib.experiments.engine.drawing import Drawn, with_content
 from vgib.experiments.engine.recipe import Recipe
 from vgib.experiments.engine.records import Records
 from vgib.experiments.engine.statistics import plain, signed
-from vgib.experiments.engine.tables import TextTable
+from vgib.experiments.engine.tables import TextTable, crossed
 from vgib.experiments.table1 import curves
 from vgib.experiments.table1.cells import VERSIONS, DivergenceCell, cells
 from vgib.metrics import Estimate
@@ -132,16 +132,11 @@ def by_property(
     table_name: str,
 ) -> TextTable:
     """Methods down, properties across; a cell with some seeds missing says so."""
-    names = list(dict.fromkeys(cell.target for cell in found))
-    rows: dict[str, dict[str, str]] = {}
-    for cell in found:
-        rows.setdefault(cell.method, {})[cell.target] = (
-            text(cell) + cell.few if cell.records else "..."
-        )
-    filled = [
-        (method, *(texts.get(name, "...") for name in names)) for method, texts in rows.items()
-    ]
-    return TextTable(title, ("method", *names), [*filled, *last], name=table_name)
+    filled = (
+        (cell.method, cell.target, text(cell) + cell.few if cell.records else "...")
+        for cell in found
+    )
+    return crossed(title, ["method"], filled, missing="...", last=last, name=table_name)
 
 
 def grown_row(found: Sequence[DivergenceCell]) -> tuple[str, ...]:

@@ -16,12 +16,11 @@ import numpy.typing as npt
 
 from vgib.data.molecules import from_smiles
 from vgib.data.packed import PackedGraphs
-from vgib.experiments.engine.finished import Finished
+from vgib.experiments.engine.finished import Finished, Where
 from vgib.experiments.table1.atlas import Atlas, Controls, Floats, Judged, Nodes, atlas_of
 from vgib.experiments.table1.job import InterpretationJob, MoleculeJob
 from vgib.experiments.table1.molecules import (
     DividedMolecules,
-    Where,
     oracle_of,
     parts_of,
     prediction_error,
@@ -218,9 +217,7 @@ def among_new(
         shares.append(1 - len(new) / len(near) if near else np.nan)
         if not new:
             continue
-        masks = np.zeros((len(new), len(scores[number])), dtype=bool)
-        for mask, nodes in zip(masks, new, strict=True):
-            mask[list(nodes)] = True
+        masks = select.masks_of(new, len(scores[number]))
         if job.rule == "guided":
             said = answer.predict_parts(number, masks).mean(0)
             far = np.abs(said - answer.mean[number]).sum(1)

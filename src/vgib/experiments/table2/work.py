@@ -1,11 +1,10 @@
 """How training goes and how long it takes (Table 2, Figure 1)."""
 
-from pathlib import Path
 from typing import Any
 
 from torch import Tensor
 
-from vgib.experiments.engine.finished import Finished
+from vgib.experiments.engine.finished import Finished, Where
 from vgib.experiments.table1.molecules import (
     DividedMolecules,
     parts_of,
@@ -57,9 +56,7 @@ class Trace:
         }
 
 
-def run(
-    job: DynamicsJob, *, mirror: str | Path | None = None, cache: str | Path | None = None
-) -> Finished:
+def run(job: DynamicsJob, *, mirror: Where = None, cache: Where = None) -> Finished:
     """Trains a model and watches."""
     return run_on(job, parts_of(job, mirror, cache))
 

@@ -1,6 +1,5 @@
 """The molecules of Table 3: two balanced classes for each property (Sec. 5.2)."""
 
-from pathlib import Path
 from typing import Literal
 
 import numpy as np
@@ -16,6 +15,7 @@ from vgib.data.molecules import from_smiles
 from vgib.data.packed import PackedGraphs
 from vgib.data.splits import Split, random_split, scaffold_split
 from vgib.errors import unknown_name
+from vgib.experiments.engine.finished import Where
 
 PROPERTIES = ("qed", "hlm", "rlm", "drd2")
 QED_BAR = 0.85
@@ -30,8 +30,8 @@ def property_set(
     name: str,
     per_class: int,
     *,
-    mirror: str | Path | None = None,
-    cache: str | Path | None = None,
+    mirror: Where = None,
+    cache: Where = None,
 ) -> PackedGraphs:
     """Molecules of a property, as many of each class; class 1 has the property.
 
@@ -62,9 +62,7 @@ def property_set(
     return graphs
 
 
-def _classes(
-    name: str, mirror: str | Path | None, cache: str | Path | None
-) -> tuple[set[str], set[str]]:
+def _classes(name: str, mirror: Where, cache: Where) -> tuple[set[str], set[str]]:
     """The SMILES of those that have the property, and of those that have not."""
 
     def table(source: str) -> pd.DataFrame:

@@ -16,7 +16,7 @@ from vgib.experiments.engine.drawing import Drawn
 from vgib.experiments.engine.recipe import Recipe
 from vgib.experiments.engine.records import Records
 from vgib.experiments.engine.statistics import Array, over_seeds, plain, signed, verdict
-from vgib.experiments.engine.tables import TextTable
+from vgib.experiments.engine.tables import TextTable, crossed
 from vgib.metrics import Estimate
 
 Side = Literal["plus", "minus"]
@@ -191,25 +191,25 @@ def fidelity_table(
         shown = number if published is None else f"{number} ({published:.3f})"
         return shown + cell.few
 
-    return _by_property(title, [cell for cell in found if cell.gnn == gnn], text)
+    own = ((cell.method, cell.target, text(cell)) for cell in found if cell.gnn == gnn)
+    return crossed(title, ["method"], own)
 
 
 def compact_table(found: Sequence[FidelityCell], ratio: float = MIDDLE) -> TextTable:
     """Both fidelities of every method on every network."""
-    places = list(dict.fromkeys(cell.place for cell in found))
-    rows: dict[str, list[str]] = {}
-    for cell in found:
-        at = _place(cell, ratio) if cell.records else 0
-        pair = [f"{cell.fidelity(side, at):.2f}" for side in SIDES] if cell.records else ["..."]
-        rows.setdefault(cell.method, []).append(
-            " / ".join(pair) + (cell.few if cell.records else "")
-        )
-    headers = ("method", *(f"{target} {gnn.removeprefix('gcn-')}" for target, gnn in places))
+
+    def text(cell: FidelityCell) -> str:
+        if not cell.records:
+            return "..."
+        at = _place(cell, ratio)
+        return " / ".join(f"{cell.fidelity(side, at):.2f}" for side in SIDES) + cell.few
+
+    filled = ((c.method, f"{c.target} {c.gnn.removeprefix('gcn-')}", text(c)) for c in found)
     title = (
         f"Fidelity+ / Fidelity- at keep_ratio {ratio:g}: higher is better in the first number, "
         "lower in the second"
     )
-    return TextTable(title, headers, [(m, *texts) for m, texts in rows.items()], name="fidelity")
+    return crossed(title, ["method"], filled, name="fidelity")
 
 
 def comparison_table(compared: Sequence[Comparison], ours: str) -> TextTable:
@@ -359,20 +359,6 @@ def summary(found: Sequence[FidelityCell], ours: str) -> list[dict[str, Any]]:
         }
         for one in comparisons(found, ours)
     ]
-
-
-def _by_property(
-    title: str, found: Sequence[FidelityCell], text: Callable[[FidelityCell], str]
-) -> TextTable:
-    """Methods down, properties across."""
-    targets = list(dict.fromkeys(cell.target for cell in found))
-    rows: dict[str, dict[str, str]] = {}
-    for cell in found:
-        rows.setdefault(cell.method, {})[cell.target] = text(cell)
-    filled = [
-        (name, *(texts.get(target, "") for target in targets)) for name, texts in rows.items()
-    ]
-    return TextTable(title, ("method", *targets), filled)
 
 
 def _place(cell: FidelityCell, ratio: float) -> int:

@@ -17,7 +17,7 @@ from vgib.data import catalog
 from vgib.data.molecules import capped_parts
 from vgib.data.packed import PackedGraphs
 from vgib.data.splits import Split
-from vgib.experiments.engine.finished import Finished
+from vgib.experiments.engine.finished import Finished, Where
 from vgib.experiments.table3.backbones import backbone
 from vgib.experiments.table3.job import ExplanationJob
 from vgib.experiments.table3.property_sets import composition_accuracy, property_set, split_of
@@ -35,9 +35,7 @@ BATCH_SIZE = 256
 """Graphs that are explained together: small enough for the processor's cache."""
 
 
-def run(
-    job: ExplanationJob, *, mirror: str | Path | None = None, cache: str | Path | None = None
-) -> Finished:
+def run(job: ExplanationJob, *, mirror: Where = None, cache: Where = None) -> Finished:
     """Explains held-out molecules by one method, and judges what it chose."""
     setting = _setting(job.property, job.per_class, job.split, job.seed, mirror, cache)
     return explain_molecules(job, setting, catalog.cache_folder(cache) / "explanation")
@@ -58,8 +56,8 @@ def _setting(
     per_class: int,
     how: Literal["random", "scaffold"],
     seed: int,
-    mirror: str | Path | None,
-    cache: str | Path | None,
+    mirror: Where,
+    cache: Where,
 ) -> Setting:
     graphs = property_set(name, per_class, mirror=mirror, cache=cache)
     split = split_of(graphs, how, seed)

@@ -23,7 +23,7 @@ from vgib.experiments.engine.statistics import (
     spread,
     verdict,
 )
-from vgib.experiments.engine.tables import TextTable
+from vgib.experiments.engine.tables import TextTable, crossed
 from vgib.metrics import Estimate
 
 Place = tuple[str, str, str]
@@ -348,16 +348,17 @@ def _kept_text(cell: AccuracyCell) -> str:
     return kept if cell.is_full else f"{kept} [{len(cell.results)}/{cell.folds}]"
 
 
-def _by_dataset(title: str, found: Sequence[AccuracyCell], readout: str, text: Any) -> TextTable:
+def _by_dataset(
+    title: str, found: Sequence[AccuracyCell], readout: str, text: Callable[[AccuracyCell], str]
+) -> TextTable:
     """Encoders and bottlenecks down, datasets across."""
-    datasets = _datasets(found)
-    rows: dict[tuple[str, str], dict[str, str]] = {}
-    for cell in found:
-        dataset, pooled, encoder = cell.place
-        if pooled == readout:
-            rows.setdefault((encoder, cell.bottleneck), {})[dataset] = text(cell)
-    filled = [(*row, *(texts.get(name, "") for name in datasets)) for row, texts in rows.items()]
-    return TextTable(title, ("encoder", "bottleneck", *datasets), filled)
+    own = (
+        ((encoder, cell.bottleneck), dataset, text(cell))
+        for cell in found
+        for dataset, pooled, encoder in [cell.place]
+        if pooled == readout
+    )
+    return crossed(title, ["encoder", "bottleneck"], own)
 
 
 def summary_table(found: Sequence[Summary], control: str) -> TextTable:
@@ -392,15 +393,14 @@ def summary_table(found: Sequence[Summary], control: str) -> TextTable:
 def gains_table(found: Sequence[AccuracyCell], control: str) -> TextTable:
     """The gain of each bottleneck on each dataset, over the cells whose folds are complete."""
     datasets = _datasets(found)
-    gains = {
-        (summary.bottleneck, dataset): "..." if summary.gain is None else signed(summary.gain)
+    gains = (
+        (one.bottleneck, dataset, "..." if one.gain is None else signed(one.gain))
         for dataset in datasets
-        for summary in summaries([cell for cell in found if cell.place[0] == dataset], control)
-    }
-    names = dict.fromkeys(cell.bottleneck for cell in found if cell.bottleneck != control)
-    rows = [(name, *(gains.get((name, dataset), "...") for dataset in datasets)) for name in names]
+        for one in summaries([cell for cell in found if cell.place[0] == dataset], control)
+        if one.bottleneck != control
+    )
     title = f"The gain over {control} on each dataset, mean over encoders and readouts"
-    return TextTable(title, ("bottleneck", *datasets), rows, name="gains")
+    return crossed(title, ["bottleneck"], gains, missing="...", name="gains")
 
 
 def view_gains_table(found: Sequence[AccuracyCell], control: str) -> TextTable:

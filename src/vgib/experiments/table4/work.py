@@ -5,7 +5,6 @@ from contextlib import contextmanager
 from copy import deepcopy
 from dataclasses import replace
 from math import inf
-from pathlib import Path
 from typing import Any
 
 import torch
@@ -15,7 +14,7 @@ from vgib.config import Architecture, Training
 from vgib.data import catalog
 from vgib.data.packed import PackedGraphs
 from vgib.data.splits import Split, stratified_folds
-from vgib.experiments.engine.finished import Clock, Finished
+from vgib.experiments.engine.finished import Clock, Finished, Where
 from vgib.experiments.table4.budget import BudgetVGIB
 from vgib.experiments.table4.job import ClassificationJob
 from vgib.model.labels import as_targets, task_of
@@ -34,9 +33,7 @@ VIEWS: dict[str, tuple[PredictFrom, ...]] = {
 """What can be pooled at test time, for bottlenecks that score nodes before the readout."""
 
 
-def run(
-    job: ClassificationJob, *, mirror: str | Path | None = None, cache: str | Path | None = None
-) -> Finished:
+def run(job: ClassificationJob, *, mirror: Where = None, cache: Where = None) -> Finished:
     """Trains on one split of the folds and judges the selected model on its test fold.
 
     The model of the smallest validation cross-entropy is taken, of the very prediction that is then

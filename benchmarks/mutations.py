@@ -6,8 +6,8 @@
 Each mutation is one change to the syntax tree of one module: a comparison turned round or off by
 one, ``+`` for ``-``, ``and`` for ``or``, a condition negated, a constant increased, ``min`` for
 ``max``. The mutated module is written into a copy of the source, and the tests of the module, those
-of ``tests/test_mutations.py`` and those of the same package that import the module run against the
-copy. A test that fails there counts when it passes with the unchanged module; where it does not, it
+of ``tests/test_mutations.py``, those of the same package that import the module and its doctests
+run against the copy. A test that fails there counts when it passes with the unchanged module; where it does not, it
 is left out and the others go on. A mutation that no test notices survives. There is one record for
 each mutation, a line of JSON.
 
@@ -51,7 +51,15 @@ FEW = 5
 BROKEN = 99
 """What a process of tests ends with that could not run them."""
 
+FAILED = re.compile(
+    r"^(?:FAILED|ERROR) (.+?)(?: - .*)?$|^ImportError while loading conftest '(.+)'", re.MULTILINE
+)
+"""How pytest names a test that failed, or the ``conftest.py`` that could not be imported."""
+
 LEFT_OUT = "not slow and not network and not ray and not browser"
+WELL = (0, 5)
+"""What pytest ends with where nothing failed; 5 is a ``conftest.py``, which has no tests itself."""
+
 EQUIVALENT = "equivalent"
 """The verdict, given by hand and with a reason, of a mutation that changes nothing."""
 
@@ -169,13 +177,14 @@ class Copy:
         began, left_out = monotonic(), list[str]()
         while True:
             skipped = [f"--deselect={test}" for test in left_out]
-            code, test = self._tested(module, text, [*map(str, tests_of(module)), *skipped])
+            asked = [*map(str, tests_of(module)), *skipped, str(self._place(module))]
+            code, test = self._tested(module, text, asked)
             if code == BROKEN or (code and test is None):  # it was not pytest that failed
                 raise RuntimeError((self.source.parent / "said").read_text(errors="replace"))
             if code == 0 or code is None or test is None:
                 verdict = {0: "survived", None: "late"}.get(code, "killed")
                 break
-            if test not in self.passed and self._tested(module, plain, [test])[0] == 0:
+            if test not in self.passed and self._tested(module, plain, [test])[0] in WELL:
                 self.passed.add(test)
             if test in self.passed:
                 verdict = "killed"
@@ -184,9 +193,13 @@ class Copy:
         seconds = round(monotonic() - began)
         return {"verdict": verdict, "by": test, "seconds": seconds, "left_out": left_out}
 
+    def _place(self, module: Path) -> Path:
+        """Where the copy has a module, whose doctests count too."""
+        return self.source / module.relative_to(ROOT / "src")
+
     def _tested(self, module: Path, text: str, asked: list[str]) -> tuple[int | None, str | None]:
         """The exit code of pytest (``None``: late), and the first test or file that failed."""
-        place = self.source / module.relative_to(ROOT / "src")
+        place = self._place(module)
         before = place.read_text(encoding="utf-8")
         place.write_text(text, encoding="utf-8")
         Path(cache_from_source(str(place))).unlink(missing_ok=True)
@@ -195,10 +208,8 @@ class Copy:
             code = _forked(self.source, said, asked)
         finally:
             place.write_text(before, encoding="utf-8")
-        found = re.search(
-            r"^(?:FAILED|ERROR) (.+?)(?: - .*)?$", said.read_text(errors="replace"), re.MULTILINE
-        )
-        return code, found[1] if found else None
+        found = FAILED.search(said.read_text(errors="replace"))
+        return code, found[1] or found[2] if found else None
 
 
 def _forked(source: Path, said: Path, asked: list[str]) -> int | None:

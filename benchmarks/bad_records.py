@@ -47,6 +47,9 @@ RECORDS = {
     "letters": "C" * 900_000,
     "bracket": "[" * 50_000,
     "isotope": "[999999999999999999999C]",
+    "hydrogens": "[CH999999999]",
+    "branched hydrogens": f"C{'([H])' * 400}",
+    "aromatic ring": f"c1{'c' * 300}1",
 }
 """SMILES of which each costs itself, and nothing else."""
 

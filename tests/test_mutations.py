@@ -155,3 +155,15 @@ def test_a_hundred_rings_are_read_and_one_more_is_not() -> None:
     assert parse("C1CC1" * 100).mol.GetNumBonds() == 399
     with pytest.raises(InputError, match="101 rings, more than the 100"):
         parse("C1CC1" * 101)
+
+
+def test_a_model_that_is_certain_has_finite_effects_and_follows_what_is_likeliest(
+    answer: Answer,
+) -> None:
+    certain = torch.tensor([[[-900.0, 900.0], [900.0, -900.0]]])
+    assert np.isfinite(answer._followed(certain, np.array([0, 1]))).all()
+    logits = torch.randn(1, len(GRAPHS), 3)
+    three = Answer.of(
+        GRAPHS, logits, torch.rand(1, GRAPHS.num_nodes), lambda *_: logits, classes=(0, 1, 2)
+    )
+    np.testing.assert_allclose(three.followed, logits[0].softmax(1).max(1).values, rtol=1e-5)

@@ -46,3 +46,15 @@ def test_no_known_drug_raises_a_warning() -> None:
     rows = files("vgib.data").joinpath("drugs.csv").read_text(encoding="utf-8").splitlines()
     warned = {row["name"] for row in csv.DictReader(rows) if outside_domain(row["smiles"])}
     assert warned == set()
+
+
+NONMETALS = {
+    *("*", "H", "He", "B", "C", "N", "O", "F", "Ne", "Si", "P", "S", "Cl", "Ar"),
+    *("Ge", "As", "Se", "Br", "Kr", "Te", "I", "Xe", "At", "Rn"),
+}
+
+
+def test_every_metal_of_the_periodic_table_is_told_and_nothing_else() -> None:
+    symbols = [Chem.GetPeriodicTable().GetElementSymbol(number) for number in range(119)]
+    told = {s for s in symbols if any("metal" in why for why in outside_domain(f"C.[{s}]"[2:]))}
+    assert told == set(symbols) - NONMETALS

@@ -106,3 +106,8 @@ def test_wrong_arguments_say_what_was_expected(options, message):
 def test_an_unknown_format_is_answered_with_the_nearest():
     with pytest.raises(UnknownNameError, match="did you mean 'svg'"):
         draw(ASPIRIN, format="svgz")
+
+
+def test_a_bond_of_two_colors_is_as_thick_as_one_of_one_color():
+    strips = _strips(Place(0, 0), Place(9, 0), 3, (0.0, 0.0, 0.0), (1.0, 1.0, 1.0))
+    assert {strip.width for strip in strips} == {6}

@@ -22,3 +22,8 @@ def test_what_cannot_be_judged_is_nan_in_its_place(capfd: pytest.CaptureFixture[
 
 def test_no_molecules_have_no_values() -> None:
     assert qed([]).shape == (0,) and qed([]).dtype == np.float64
+
+
+def test_a_molecule_that_only_the_parser_bears_has_no_drug_likeness() -> None:
+    bond_of_any_kind = "CCC(=O)N(c1~ccccc1)C"  # five bonds once its ring is written out
+    assert np.isnan(qed([bond_of_any_kind])).all() and qed(["CCO", bond_of_any_kind])[0] > 0

@@ -80,3 +80,11 @@ def test_the_same_seed_gives_the_same_graphs_in_seconds() -> None:
     assert small[0] == small[1] != small[2]
     with pytest.raises(InputError, match="1/3 <= bias"):
         generate_spmotif(0.2)
+
+
+def test_no_edge_is_listed_twice_or_leaves_its_graph() -> None:
+    graphs = generate_spmotif(0.5, sizes=(60, 30, 30), extra_edges=0.8, seed=1)
+    for number in range(len(graphs)):
+        edges = graphs.to_data(number).edge_index
+        assert len(torch.unique(edges, dim=1).T) == edges.shape[1]
+        assert edges.max() < graphs.sizes[number] and (edges[0] != edges[1]).all()

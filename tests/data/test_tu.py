@@ -320,3 +320,15 @@ def test_collab_loads_within_three_gib_and_again_within_five_seconds(
     assert round(int(edges) / 2 / 5000, 2) == 2457.22
     assert int(peak) < 3 * 2**30
     assert float(seconds) < 5
+
+
+def test_as_many_labels_as_there_may_be_columns_are_taken_and_one_more_is_not(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = write(tmp_path, node_attributes="1\n" * 5)
+    several = read_tu(path, features="labels").cardinalities[0]
+    monkeypatch.setattr("vgib.data.tu.MAX_LABELS", several)
+    assert read_tu(path, features="all").x.shape == (5, 1 + several)
+    monkeypatch.setattr("vgib.data.tu.MAX_LABELS", several - 1)
+    with pytest.raises(InputError, match=f"has {several} different node labels"):
+        read_tu(path, features="all")

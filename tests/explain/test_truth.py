@@ -13,6 +13,7 @@ from vgib.data.synthetic import generate_ba2motifs
 from vgib.errors import InputError
 from vgib.explain.explainer import Case, Explainer, RandomScores
 from vgib.explain.truth import (
+    SHARES,
     agreement,
     ground_truth,
     random_connected_scores,
@@ -206,3 +207,7 @@ def test_a_method_that_scores_by_features_finds_its_part_again(
     many = data[torch.arange(len(data)).repeat(30)]
     chance = self_consistency(RandomScores(), model, many, torch.rand(many.num_nodes))
     assert 0.2 < chance.value < 0.6
+
+
+def test_cuts_are_looked_for_from_a_twentieth_of_the_nodes_to_all_of_them() -> None:
+    np.testing.assert_allclose(SHARES, np.linspace(0.05, 1, 20))

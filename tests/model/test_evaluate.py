@@ -144,3 +144,14 @@ def test_every_number_is_a_plain_one_with_its_interval() -> None:
         assert set(estimate) == {"value", "low", "high", "n"}, name
         assert estimate["low"] <= estimate["value"] <= estimate["high"], name
         assert isinstance(estimate["value"], float) and np.isfinite(estimate["value"])
+
+
+def test_a_graph_with_one_known_label_counts_as_much_as_one_with_all() -> None:
+    nan = float("nan")
+    y = torch.tensor([[1.0, nan, nan], [0.0, 1.0, 1.0], [nan, nan, 0.0]])
+    said = np.array([[0.9, 0.9, 0.1], [0.2, 0.8, 0.4], [0.5, 0.5, 0.7]])
+    found = evaluation.of_labels(said, replace(generate_ba2motifs(3), y=y))
+    assert found["accuracy"].value == pytest.approx((1 + 2 / 3 + 0) / 3)
+    # The commoner label of the second column is 1; of the others they are even, which counts as 1.
+    expected = (1 + 2 / 3 + 0) / 3
+    assert found["control_commoner_label_accuracy"].value == pytest.approx(expected)

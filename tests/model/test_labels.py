@@ -15,6 +15,7 @@ from vgib.errors import InputError
 from vgib.model.labels import (
     as_called,
     as_targets,
+    bounds_of,
     class_weights,
     labels_each,
     task_of,
@@ -159,3 +160,9 @@ def test_classes_that_are_words_are_those_of_the_model(
 def test_no_graphs_cannot_be_learned_from() -> None:
     with pytest.raises(InputError, match="no graphs"):
         with_labels(GRAPHS[[]], [])
+
+
+def test_predictions_may_go_a_tenth_of_the_range_beyond_it_on_either_side() -> None:
+    values = torch.tensor([[0.0, 5.0], [10.0, float("nan")], [4.0, 7.0]])
+    low_and_high = np.array(bounds_of(values))
+    np.testing.assert_allclose(low_and_high, [[-1.0, 11.0], [4.8, 7.2]])

@@ -275,3 +275,10 @@ def test_a_list_shows_the_first_of_its_pictures() -> None:
     assert "and 3 more" in found._repr_html_()
     assert circles(found[:2]._repr_html_()) == 4 and "more" not in found[:2]._repr_html_()
     assert found[0] is one and "g&lt;1&gt;" in found[0]._repr_html_()
+
+
+@pytest.mark.parametrize(("beyond", "told"), [(0, ""), (1, "and 1 more"), (2, "and 2 more")])
+def test_a_gallery_says_how_many_it_leaves_out(beyond: int, told: str) -> None:
+    one = Recognition("g", 1, (0.5, 0.2), (Subgraph((0,), 0.5, 0.5),), np.array([[0, 1]]))
+    shown = Recognitions([one] * (MOST_SHOWN + beyond))._repr_html_()
+    assert told in shown and ("more" in shown) == bool(told)

@@ -3,6 +3,8 @@
 import re
 
 import httpx
+import pytest
+from pydantic import ValidationError
 
 from vgib.select.policy import CRITERIA, RULES
 from vgib.serve import schemas
@@ -52,3 +54,10 @@ def test_answers_have_the_fields_that_are_documented(client: httpx.Client) -> No
 def test_every_field_of_a_request_is_in_plain_words() -> None:
     fields = schemas.RecognizeRequest.model_fields
     assert all(re.match(r"[A-Z].*\.$", f.description) for f in fields.values() if f.description)
+
+
+def test_of_several_unknown_fields_the_first_is_told() -> None:
+    asked = {"molecules": ["CCO"], "colour": 1, "shape": 2}
+    with pytest.raises(ValidationError) as refused:
+        schemas.RecognizeRequest(**asked)
+    assert [error["loc"] for error in refused.value.errors()] == [("colour",)]

@@ -80,3 +80,12 @@ def test_a_series_has_the_mean_of_each_substituent(tmp_path: Path) -> None:
 
 def test_nothing_recurs_among_no_molecules() -> None:
     assert recurring([], []) == ([], {}, [], [])
+
+
+def test_the_open_ends_of_a_fragment_are_no_atoms_of_it() -> None:
+    def entry(fragment: str, effect: float) -> LedgerEntry:
+        sides = (4.0, 3.0, 1.0, 0.5, 1.5)
+        return LedgerEntry(fragment, 9, 0.5, 0, *sides, (), (), mean_effect=effect)
+
+    three, two = entry("*C(N)=O", 1.0), entry("*C(*)=O", 2.0)
+    assert weightiest([two, three]) == [three, two]

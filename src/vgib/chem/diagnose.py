@@ -10,6 +10,9 @@ UNCHECKED: Any = Chem.SmilesParserParams()  # Any: the stubs mistype its fields
 UNCHECKED.sanitize = False
 UNCHECKED.removeHs = False
 
+MOST_NAMED = 30
+"""Atoms of a ring that a sentence names."""
+
 
 def why_unreadable(smiles: str, mol: Any = None) -> str:
     """The reason and what to check, for a SMILES (or a molecule) that could not be used.
@@ -19,7 +22,10 @@ def why_unreadable(smiles: str, mol: Any = None) -> str:
     mol = mol or Chem.MolFromSmiles(smiles, UNCHECKED)
     if mol is None:
         return _syntax(smiles)
-    problems = Chem.DetectChemistryProblems(mol)
+    try:
+        problems = Chem.DetectChemistryProblems(mol)
+    except RuntimeError:  # RDKit's own invariant, of an atom with hundreds of hydrogens for one
+        problems = ()
     if not problems:
         return "RDKit cannot make sense of this structure; draw it again and export the SMILES"
     problem = problems[0]
@@ -31,9 +37,10 @@ def why_unreadable(smiles: str, mol: Any = None) -> str:
             "use a capital letter outside rings"
         )
     if problem.GetType() == "KekulizeException":
-        atoms = ", ".join(str(index + 1) for index in problem.GetAtomIndices())
+        ring = [str(index + 1) for index in problem.GetAtomIndices()]
+        more = f" and {len(ring) - MOST_NAMED} more" if len(ring) > MOST_NAMED else ""
         return (
-            f"the aromatic ring with atoms {atoms} has no valid alternation of double bonds; "
+            f"the aromatic ring with atoms {', '.join(ring[:MOST_NAMED])}{more} has no valid alternation of double bonds; "
             "check for a missing [nH] or a wrong charge"
         )
     return f"the structure is impossible ({problem.Message()}); check charges and bond orders"

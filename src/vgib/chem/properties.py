@@ -5,7 +5,7 @@ from functools import lru_cache
 
 import numpy as np
 import numpy.typing as npt
-from rdkit import rdBase
+from rdkit import Chem, rdBase
 from rdkit.Chem.Descriptors import CalcMolDescriptors
 from rdkit.Chem.QED import qed as quantitative_drug_likeness
 
@@ -27,10 +27,10 @@ def qed(smiles: Sequence[str]) -> npt.NDArray[np.float64]:
 
 def _qed(smiles: str) -> float:
     try:
-        mol = whole(smiles)
-    except InputError:
+        # RDKit checks the valences of the finished molecule again, and some kinds of bonds fail.
+        return float(quantitative_drug_likeness(whole(smiles)))  # type: ignore[no-untyped-call]
+    except (InputError, Chem.MolSanitizeException):
         return float("nan")
-    return float(quantitative_drug_likeness(mol))  # type: ignore[no-untyped-call]  # RDKit
 
 
 def descriptors(smiles: Sequence[str]) -> npt.NDArray[np.float32]:

@@ -247,3 +247,21 @@ def test_one_output_is_taken_for_a_value_and_two_for_classes(
     frozen = Frozen(Plain())
     frozen.run(graphs.batch())
     assert frozen.task == task
+
+
+def test_as_many_outputs_as_there_are_can_be_asked_about_and_no_more(
+    model_of: ModelOf, graphs: PackedGraphs
+) -> None:
+    model, batch = model_of("gcn"), graphs.batch()
+    classes = Frozen(model).run(batch).output.shape[1]
+    for target in range(classes):
+        frozen = Frozen(model, target=target)
+        frozen.run(batch)
+        assert frozen.task == "binary"
+    for target in (-1, classes):
+        with pytest.raises(InputError, match=f"there are {classes} to choose from"):
+            Frozen(model, target=target).run(batch)
+    binary = Frozen(model_of("value"), task="binary", target=1)
+    binary.run(batch)
+    with pytest.raises(InputError, match="there are 2 to choose from"):
+        Frozen(model_of("value"), task="binary", target=2).run(batch)

@@ -23,3 +23,8 @@ def test_classes_without_a_name_keep_their_number() -> None:
 def test_values_have_their_unit() -> None:
     assert Wording.of("none, in [0, 1]", None).value(0.5) == "0.5"
     assert Wording.of("log S", None).value([0.5, 1.0]) == "0.5 1 log S"
+
+
+@pytest.mark.parametrize("unit", ["", "class 1", "class 1: ", "class one: red", "active"])
+def test_a_unit_that_names_no_class_leaves_the_classes_their_numbers(unit: str) -> None:
+    assert [Wording.of(unit, [0, 1]).name(number) for number in (0, 1)] == ["class 0", "class 1"]

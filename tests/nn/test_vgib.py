@@ -327,3 +327,20 @@ def test_the_gates_sharpen_over_the_last_stage() -> None:
 def test_a_wrong_option_is_refused(options: dict[str, float], message: str) -> None:
     with pytest.raises(InputError, match=message):
         NodeVGIB(SITE, **options)  # type: ignore[arg-type]
+
+
+def test_every_share_and_width_may_be_at_its_bound() -> None:
+    for options in (
+        {"smoothing": 0.0},
+        {"smoothing": 1.0},
+        {"rise": 0.0},
+        {"rise": 1.0},
+        {"hidden": 1},
+        {"beta": 0.0},
+        {"independent": 0.25, "ball": 0.75},
+        {"independent": 0.0, "ball": 0.0},
+    ):
+        assert NodeVGIB(SITE, **options).predictor is not None
+    for options in ({"smoothing": 1.01}, {"rise": 1.01}, {"independent": 0.5, "ball": 0.51}):
+        with pytest.raises(InputError, match="must be a share"):
+            NodeVGIB(SITE, **options)

@@ -70,3 +70,18 @@ def test_a_molecule_with_too_many_parts_still_has_a_candidate(
     monkeypatch.setattr(candidates, "MOST_VISITED", 2)
     for (masks,) in Candidates(GRAPHS, BLOCKS).near(SCORES, [HALVES]):
         assert len(masks) >= 1
+
+
+def test_a_size_that_was_not_asked_before_is_listed_beside_those_that_were() -> None:
+    asked = Candidates(GRAPHS, BLOCKS)
+    asked.near(SCORES, [HALVES], most=10**6)
+    both = asked.near(SCORES, [HALVES, HALVES // 2 + 1], most=10**6)
+    fresh = Candidates(GRAPHS, BLOCKS).near(SCORES, [HALVES, HALVES // 2 + 1], most=10**6)
+    for one, other in zip(both, fresh, strict=True):
+        assert [rows(masks) for masks in one] == [rows(masks) for masks in other]
+
+
+def test_of_graphs_that_are_not_asked_about_there_are_no_parts() -> None:
+    found = Candidates(GRAPHS, BLOCKS).by_size(SCORES, 0.5, only=[1])
+    assert [masks.shape[1] for masks in found] == GRAPHS.sizes.tolist()
+    assert [bool(len(masks)) for masks in found[:3]] == [False, True, False]

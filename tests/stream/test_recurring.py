@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from vgib.stream.ledger import LedgerEntry, SeenMolecule
+from vgib.stream.ledger import LedgerEntry, Moments, SeenMolecule, welch
 from vgib.stream.recurring import recurring, weightiest, write_beside
 
 RESTS = ["CC", "CCC", "CCCC", "CC(C)C", "C1CC1", "CCOC", "CCCOC", "CC(C)CC"]
@@ -89,3 +89,12 @@ def test_the_open_ends_of_a_fragment_are_no_atoms_of_it() -> None:
 
     three, two = entry("*C(N)=O", 1.0), entry("*C(*)=O", 2.0)
     assert weightiest([two, three]) == [three, two]
+
+
+def test_what_is_in_all_molecules_or_in_few_widens_no_interval() -> None:
+    seen = made()
+    nitro = {entry.called: entry for entry in recurring(seen, []).entries}["nitro"]
+    sides = Moments(), Moments()
+    for one in seen:
+        sides["[N+]" not in one.smiles].add(one.value)
+    assert (nitro.low, nitro.high) == pytest.approx(welch(*sides, 1))

@@ -229,6 +229,39 @@ def test_nothing_that_belongs_to_the_user_is_written_over(
 
 
 @pytest.mark.hostile
+def test_what_is_written_beside_the_ledger_is_not_the_input_nor_the_list_of_refusals(
+    model: Path, tmp_path: Path
+) -> None:
+    work, ledger = Recognize(model), tmp_path / "ledger.csv"
+    for name in ("pairs", "cores"):
+        own = tmp_path / f"ledger.{name}.csv"
+        own.write_text("smiles\nCCO\noops\n")
+        with pytest.raises(InputError, match="is the input itself"):
+            recognize_source(own, work, Writing((tmp_path / "a.csv",), ledger=ledger))
+    outs = (tmp_path / "a.csv", tmp_path / "a.rejected.csv")
+    with pytest.raises(InputError, match="a list of refused records; name another file"):
+        recognize_source(own, work, Writing(outs))
+    assert own.read_text().startswith("smiles") and not any(out.exists() for out in outs)
+
+
+@pytest.mark.hostile
+def test_a_pipe_a_folder_and_a_name_that_is_too_long_are_no_places_for_an_output(
+    model: Path, tmp_path: Path
+) -> None:
+    pipe, folder = tmp_path / "pipe.csv", tmp_path / "folder.csv"
+    os.mkfifo(pipe)
+    folder.mkdir()
+    for out in (pipe, folder):
+        with pytest.raises(InputError, match="is no file that can be replaced; name another"):
+            recognize_source(["CCO"], Recognize(model), Writing((out,)))
+    for letters in (300, 245):  # the longer cannot be a name, the shorter none with more beside it
+        with pytest.raises(UnwritableError, match="File name too long"):
+            out = tmp_path / f"{'a' * letters}.csv"
+            recognize_source(["CCO"], Recognize(model), Writing((out,)))
+    assert pipe.is_fifo() and folder.is_dir()
+
+
+@pytest.mark.hostile
 def test_two_runs_into_one_output_are_told_of_each_other(model: Path, tmp_path: Path) -> None:
     out = tmp_path / "a.csv"
 

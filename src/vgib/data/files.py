@@ -84,10 +84,14 @@ def locked(path: Path, what: str) -> Iterator[None]:
 
     Raises:
         InputError: another process does.
+        UnwritableError: the file cannot be made.
     """
     ensure_writable(path.parent)
     while True:
-        file = path.open("a+", encoding="utf-8")
+        try:
+            file = path.open("a+", encoding="utf-8")
+        except OSError as error:
+            raise unwritable(path, error) from error
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:

@@ -265,17 +265,20 @@ def _substituents(
                 )
 
 
+def beside(ledger: Path) -> tuple[Path, Path]:
+    """The files of changes and of substituents that a ledger may have beside it."""
+    return ledger.with_name(f"{ledger.stem}.pairs.csv"), ledger.with_name(
+        f"{ledger.stem}.cores.csv"
+    )
+
+
 def write_beside(ledger: Path, found: Recurring) -> list[Path]:
     """Writes changes and substituents as CSV beside the ledger, where there are any."""
     written = []
-    both: dict[str, Sequence[Change | Substituent]] = {
-        "pairs": found.changes,
-        "cores": found.substituents,
-    }
-    for name, rows in both.items():
+    both: tuple[Sequence[Change | Substituent], ...] = (found.changes, found.substituents)
+    for path, rows in zip(beside(ledger), both, strict=True):
         if not rows:
             continue
-        path = ledger.with_name(f"{ledger.stem}.{name}.csv")
         with (
             replacing(path) as temporary,
             temporary.open("w", encoding="utf-8", newline="") as file,

@@ -25,7 +25,7 @@ from vgib.stream.engine import Sink, Tally, recognize_all
 from vgib.stream.ledger import Ledger, write_ledger
 from vgib.stream.manifest import InputFile, Manifest, read_manifest
 from vgib.stream.parts import PartStore
-from vgib.stream.recurring import Recurring, what_recurs, write_beside
+from vgib.stream.recurring import Recurring, beside, what_recurs, write_beside
 from vgib.stream.schema import Recognized
 from vgib.stream.work import Recognize, carried_fields
 from vgib.stream.writers import (
@@ -142,15 +142,17 @@ def _refuse_own(source: Source, writing: Writing) -> None:
     Raises:
         InputError: what must not be written over, and what to do.
     """
-    written = [*writing.outs, *([] if writing.ledger is None else [writing.ledger])]
+    written = [*writing.outs]
+    if writing.ledger is not None:
+        written += [writing.ledger, *beside(writing.ledger)]
     if writing.ledger is not None and writing.ledger.resolve() in map(Path.resolve, writing.outs):
         raise InputError(f"{str(writing.ledger)!r} is the output and the ledger; name two files")
     for path in written:
         if isinstance(source, str | Path) and _is_same(path, Path(source)):
             raise InputError(f"{str(path)!r} is the input itself; name another file to write")
-        if path.name.endswith(REJECTED_END) and path.exists():
+        if path.name.endswith(REJECTED_END):
             raise InputError(
-                f"{str(path)!r} is a list of refused records of another run; name another file"
+                f"{str(path)!r} is the name of a list of refused records; name another file"
             )
 
 

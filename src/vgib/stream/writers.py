@@ -18,7 +18,7 @@ import pyarrow.parquet as pq
 
 from vgib.chem.draw import draw
 from vgib.chem.sdf import SdWriter
-from vgib.data.files import ensure_writable, replacing
+from vgib.data.files import ensure_writable, replacing, unwritable
 from vgib.errors import InputError, unknown_name
 from vgib.model.results import DECIMALS, DIGITS, rounded
 from vgib.stream.schema import BESIDE, Recognized
@@ -45,14 +45,20 @@ def check_outputs(paths: Sequence[Path]) -> None:
     """Refuses at once what could not be written in the end.
 
     Raises:
-        InputError: an ending is unknown, or two outputs are the same file.
-        UnwritableError: a folder cannot be written to.
+        InputError: an ending is unknown, two outputs are the same file, or one is a pipe.
+        UnwritableError: a folder cannot be written to, or a name is too long.
     """
     for number, path in enumerate(paths):
         if path.suffix.lower() not in SUFFIXES:
             raise InputError(f"{str(path)!r} must end in {', '.join(SUFFIXES)}")
         if path in paths[:number]:
             raise InputError(f"{str(path)!r} was asked for twice")
+        try:
+            is_other = path.exists() and not path.is_file()
+        except OSError as error:  # of a name that is too long
+            raise unwritable(path, error) from error
+        if is_other:
+            raise InputError(f"{str(path)!r} is no file that can be replaced; name another one")
         ensure_writable(path.parent)
 
 

@@ -20,7 +20,7 @@ RESULTS = ROOT / "results" / "benchmarks"
 PAGES = (
     "README.md",
     *(f"docs/{name}.md" for name in ("interpretation", "faithfulness", "classification")),
-    *(f"docs/{name}.md" for name in ("models", "ray", "speed")),
+    *(f"docs/{name}.md" for name in ("known_answers", "models", "ray", "speed")),
 )
 MARK = re.compile(r"<!-- (?P<name>(?!end)[^>]+) -->\n.*?<!-- end -->", re.DOTALL)
 

@@ -65,7 +65,7 @@ def tables(found: Sequence[KnownCell]) -> list[TextTable]:
     made = []
     for life in ("trained", "posthoc"):
         of_life = [cell for cell in found if cell.life == life]
-        made += [measure_table(of_life, name, LIVES[life]) for name in MEASURES]
+        made += [measure_table(of_life, name, life) for name in MEASURES]
     trained = [cell for cell in found if cell.life == "trained"]
     made += [difference_table(trained, name, CONTROL, of=None) for name in COMPARED]
     made += [difference_table(trained, name, None, of=OURS) for name in COMPARED]
@@ -73,9 +73,10 @@ def tables(found: Sequence[KnownCell]) -> list[TextTable]:
 
 
 def measure_table(found: Sequence[KnownCell], name: str, life: str) -> TextTable:
-    """Methods down, sets across; the mean over seeds and the sample standard deviation."""
-    title = f"{MEASURES[name]}; {life}; mean ± spread over seeds"
-    return crossed(title, ["method"], ((c.method, _short(c.dataset), c.text(name)) for c in found))
+    """Sets down, methods across; the mean over seeds and the sample standard deviation."""
+    title = f"{MEASURES[name]}; {LIVES[life]}; mean ± spread over seeds"
+    texts = ((_short(cell.dataset), cell.method, cell.text(name)) for cell in found)
+    return crossed(title, ["set"], texts, name=f"{life} {name}")
 
 
 def difference_table(
@@ -92,10 +93,10 @@ def difference_table(
         return paired(*pair, name)
 
     others = (cell for cell in found if cell.method != (less or of) and cell.dataset in fixed)
-    texts = ((cell.method, _short(cell.dataset), text(cell)) for cell in others)
+    texts = ((_short(cell.dataset), cell.method, text(cell)) for cell in others)
     what = f"each method less {less}" if less else f"{of} less each method"
     title = f"{MEASURES[name].partition(' (')[0]}: {what}, paired over seeds, 95 % interval"
-    return crossed(title, ["method"], texts)
+    return crossed(title, ["set"], texts, name=f"{what}: {name}")
 
 
 def paired(one: KnownCell, other: KnownCell, name: str) -> str:
@@ -125,7 +126,7 @@ def published_table(found: Sequence[KnownCell]) -> TextTable:
             rows.append((method, dataset, cell.text("edge_auc"), text, "yes" if reached else "no"))
     headers = ("method", "set", "edge AUC", "published", "reached, up to two deviations")
     return TextTable(
-        "Rivals by their authors' protocol beside their published numbers", headers, rows
+        "Rivals by their authors' protocol beside their published numbers", headers, rows, "Rivals"
     )
 
 

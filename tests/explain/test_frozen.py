@@ -12,7 +12,8 @@ from torch_geometric.nn import GCNConv, global_add_pool
 from vgib.config import Architecture
 from vgib.data.packed import PackedGraphs
 from vgib.errors import InputError
-from vgib.explain.frozen import CENTER, Frozen, _Plan, packed, predictions
+from vgib.explain.frozen import CENTER, Frozen, packed, predictions
+from vgib.explain.plan import Plan
 from vgib.nn.net import build
 
 ModelOf = Callable[[str], nn.Module]
@@ -204,7 +205,7 @@ def test_graphs_without_a_node_have_no_prediction(model_of: ModelOf, graphs: Pac
 def test_weights_follow_their_edges_when_a_layer_has_sorted_them(graphs: PackedGraphs) -> None:
     batch = graphs.batch()
     own, nodes = batch.adj.edge_index, graphs.num_nodes
-    plan, weight = _Plan(batch, own), torch.rand(graphs.num_edges)
+    plan, weight = Plan(batch, own), torch.rand(graphs.num_edges)
     order = torch.randperm(graphs.num_edges, generator=torch.Generator().manual_seed(0))
     loops = torch.arange(nodes).repeat(2, 1)
     found = plan.weight_of(weight, torch.cat([loops, own[:, order]], dim=1))

@@ -13,7 +13,8 @@ from torch import Tensor
 
 from vgib.chem.blocks import blocks_of
 from vgib.chem.fragment import fragment
-from vgib.data.molecules import capped_parts, from_smiles, load_drugs
+from vgib.data.capped import capped_parts
+from vgib.data.molecules import from_smiles, load_drugs
 from vgib.data.packed import PackedGraphs
 from vgib.data.synthetic import generate_ba2motifs
 from vgib.errors import InputError

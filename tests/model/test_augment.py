@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from vgib.chem.properties import qed
-from vgib.data.molecules import atom_features, from_smiles, load_drugs
+from vgib.data.capped import atom_features
+from vgib.data.molecules import from_smiles, load_drugs
 from vgib.data.packed import PackedGraphs
 from vgib.data.synthetic import generate_ba2motifs
 from vgib.errors import InputError

@@ -96,6 +96,13 @@ class OwnBottleneck(Bottleneck):
 # ---- the verbs, by task --------------------------------------------------------------------------
 
 
+def test_copies_are_untrained_and_count_their_seeds_up() -> None:
+    first, second = SubgraphRecognizer("gin", hidden=8, seed=4).copies(2)
+    assert [first.settings().training.seed, second.settings().training.seed] == [4, 5]
+    assert second.settings().architecture.hidden == 8 and not hasattr(second, "network_")
+    assert SubgraphRecognizer().copies(2)[1].settings().training.seed == 1
+
+
 def test_who_says_how_many_epochs_means_as_many() -> None:
     assert SubgraphRecognizer(epochs=3).settings().training.steps == 0
     assert SubgraphRecognizer().settings().training.steps > 0

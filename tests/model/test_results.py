@@ -10,7 +10,8 @@ from rdkit import Chem
 from torch_geometric.data import Data
 
 from vgib.chem.fragment import fragment
-from vgib.data.molecules import atom_features, from_smiles, load_drugs
+from vgib.data.capped import atom_features
+from vgib.data.molecules import from_smiles, load_drugs
 from vgib.data.packed import PackedGraphs
 from vgib.data.synthetic import generate_ba2motifs
 from vgib.errors import InputError, UnknownNameError

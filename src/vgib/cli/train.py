@@ -142,9 +142,8 @@ def train(
     if names is not None:
         say(f"column {str(target and target[0])!r} holds classes: {', '.join(names)}")
     parts = split_graphs(loaded, split, seed=seed)
-    given, trained = model.get_params(), []
-    for number in range(members):
-        one = SubgraphRecognizer(**given | {"seed": given["seed"] + number})
+    trained = model.copies(members)
+    for number, one in enumerate(trained):
         title = f"member {number + 1} of {members}" if members > 1 else "training"
         with console.epochs_bar(one.planned_epochs(len(parts.train)), title) as on_epoch:
             one.fit(
@@ -153,7 +152,6 @@ def train(
                 on_epoch=on_epoch,
                 **_how(engine, address, workers, checkpoint, out, number),
             )
-        trained.append(one)
     model = SubgraphRecognizer.together(trained)
     if members > 1:
         model.calibrate(loaded[parts.val])

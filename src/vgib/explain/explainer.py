@@ -15,7 +15,8 @@ from torch_geometric.data.data import BaseData
 
 from vgib.data.packed import Batch, PackedGraphs
 from vgib.errors import InputError, unknown_name
-from vgib.explain.frozen import Frozen, ModelTask, Removal, Returns, Run
+from vgib.explain.frozen import Frozen, Removal, Run
+from vgib.explain.outputs import ModelTask, Returns
 from vgib.registry import Registry
 from vgib.train.loop import seeded
 

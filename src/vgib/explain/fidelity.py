@@ -16,7 +16,8 @@ from torch import Tensor, nn
 from vgib.data.packed import PackedGraphs
 from vgib.errors import InputError
 from vgib.explain.explainer import Graphs, as_graphs
-from vgib.explain.frozen import Frozen, ModelTask, Returns, predictions
+from vgib.explain.frozen import Frozen, predictions
+from vgib.explain.outputs import ModelTask, Returns
 from vgib.metrics import Array, Estimate, bootstrap_rows, mean
 from vgib.select import masks as select
 

@@ -6,13 +6,13 @@ first layer, the weight of every edge or message, and what the last layer gives.
 object is never touched: mode, parameters, gradients and masks are what they were.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from copy import deepcopy
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from hashlib import sha256
-from typing import Any, Literal, get_args
+from typing import Any, Literal
 
 import torch
 from torch import Tensor, nn
@@ -21,14 +21,14 @@ from torch_geometric.nn import GATConv, GATv2Conv, GCNConv, MeanAggregation, Mes
 from torch_geometric.utils import scatter
 
 from vgib.data.packed import HALF, Batch, PackedGraphs
-from vgib.errors import InputError, unknown_name
+from vgib.errors import InputError
 from vgib.explain.calling import Forward, unwrapped
+from vgib.explain.outputs import ModelTask, Outputs, Returns
+from vgib.explain.plan import Change, ChangeMessages, Plan
 from vgib.nn.encoder import Encoder
 from vgib.nn.net import SubgraphNet
 from vgib.nn.pyg_layers import open_to_pyg
 
-ModelTask = Literal["classification", "binary", "multilabel", "regression"]
-Returns = Literal["raw", "probs", "log_probs"]
 Removal = Literal["exact", "messages", "representation", "none"]
 """How a method takes nodes away while it looks for an explanation.
 
@@ -37,13 +37,8 @@ takes the place of their features. ``representation``: they are replaced after t
 ``none``: they stay.
 """
 
-ChangeMessages = Callable[[int, Tensor], Tensor]
-Change = Callable[[Tensor], Tensor]
 ATTENTION = (GATConv, GATv2Conv)
 """Layers whose messages are weighted by a softmax over a node's edges."""
-
-TINY = 1e-12
-"""Keeps the logarithm of a probability finite."""
 
 NOTHING = 1e-30
 """A sum of weights below this has no shares. A sharp attention may leave far less than 1e-12."""
@@ -70,53 +65,7 @@ class Run:
     full: Tensor
 
 
-@dataclass
-class _Plan:
-    """What the hooks do during one forward pass."""
-
-    batch: Batch
-    edges: Tensor
-    inputs: Tensor | None = None
-    edge_weight: Tensor | None = None
-    message_weight: Tensor | None = None
-    on_message: ChangeMessages | None = None
-    on_last: Change | None = None
-    on_nodes: Change | None = None
-    seen: Tensor | None = None
-    used: Tensor | None = None
-    is_on_graph: bool = False
-    modules: int = 0
-    states: list[Tensor] = field(default_factory=list)
-
-    @property
-    def num_nodes(self) -> int:
-        return self.batch.x.shape[0]
-
-    def are_nodes(self, value: Any) -> bool:
-        """Whether a value, or each part of it, has a row for each node."""
-        parts = value if isinstance(value, tuple | list) else (value,)
-        tensors = [part for part in parts if isinstance(part, Tensor) and part.dim() > 0]
-        return bool(tensors) and all(part.shape[0] == self.num_nodes for part in tensors)
-
-    def weight_of(self, weight: Tensor, edges: Any) -> Tensor:
-        """Weights for the edges of a layer; 1 for what it added to the graph's, as self-loops."""
-        own, count = self.edges, self.edges.shape[1]
-        if edges is own or not isinstance(edges, Tensor) or edges.dim() != 2:
-            return weight
-        more = edges.shape[1] - count
-        if more >= 0 and torch.equal(edges[:, :count], own):
-            return torch.cat([weight, weight.new_ones(more)]) if more else weight
-        key, order = torch.sort(own[0] * self.num_nodes + own[1], stable=True)
-        wanted = edges[0] * self.num_nodes + edges[1]
-        if not count:
-            return weight.new_ones(len(wanted))
-        place = torch.searchsorted(key, wanted).clamp(max=count - 1)
-        # A self-loop of the layer's own says nothing of an edge of the graph.
-        is_known = (key[place] == wanted) & (edges[0] != edges[1])
-        return torch.where(is_known, weight[order[place]], 1.0)
-
-
-class Frozen:
+class Frozen(Outputs):
     """A private copy of a model, in evaluation mode and without gradients of its own.
 
     The copy of a model in half precision computes in single precision, since attributions are
@@ -155,10 +104,7 @@ class Frozen:
                 f"only a torch.nn.Module can be explained; got {type(model).__name__}. Of a "
                 "SubgraphRecognizer take its network"
             )
-        if task is not None and task not in get_args(ModelTask):
-            raise unknown_name("task", task, get_args(ModelTask))
-        if returns not in get_args(Returns):
-            raise unknown_name("kind of output", returns, get_args(Returns))
+        super().__init__(task, returns, target, pick)
         try:
             self.model: nn.Module = open_to_pyg(deepcopy(unwrapped(model)))
         except Exception as error:
@@ -171,9 +117,6 @@ class Frozen:
         self.layers = [m for m in self.model.modules() if isinstance(m, MessagePassing)]
         self.model.eval().requires_grad_(False)
         clear_masks(self.model)
-        self.said, self.returns, self.target, self.pick = task, returns, target, pick
-        self.task = self.kind = task
-        self.spread = 1.0
         self._begins_with_features: bool | None = None
         self._last: int | None = None
         self._last_module: int | None = None
@@ -320,7 +263,7 @@ class Frozen:
         if here is not batch:
             on_message, on_last, on_nodes = map(_on_the_cpu, (on_message, on_last, on_nodes))
         edges: Any = batch.adj.edge_index
-        plan = self._plan = _Plan(
+        plan = self._plan = Plan(
             batch, edges, inputs, on_message=on_message, on_last=on_last, on_nodes=on_nodes
         )
         if message_weight is not None:
@@ -342,10 +285,10 @@ class Frozen:
         self._last = len(plan.states)
         if plan.num_nodes > batch.num_graphs or self._last_module is None:
             self._last_module = plan.modules
-        full = self._checked(self._picked(output).to(here.x.device), here)
+        full = self._checked(self.picked(output).to(here.x.device), here)
         assert plan.seen is not None
         seen, *states = (each.to(here.x.device) for each in (plan.seen, *plan.states))
-        return Run(self._targeted(full), seen, states, full)
+        return Run(self.targeted(full), seen, states, full)
 
     @cached_property
     def device(self) -> torch.device:
@@ -364,7 +307,7 @@ class Frozen:
         return None if value is None else value.to(self.device)
 
     @contextmanager
-    def _explaining(self, plan: _Plan) -> Iterator[None]:
+    def _explaining(self, plan: Plan) -> Iterator[None]:
         """Switches on PyG's hook for messages in the layers that are to be changed."""
         changes = plan.on_message is not None or plan.message_weight is not None
         chosen = [
@@ -402,7 +345,7 @@ class Frozen:
                 "graph. Pool the nodes by batch first"
                 f"{', or explain single nodes with explain_nodes' if is_node_level else ''}"
             )
-        self._take_task(rows)
+        self.take_task(rows, getattr(self.model, "task", None))
         return rows
 
     @cached_property
@@ -430,166 +373,16 @@ class Frozen:
     def of_nodes(self, batch: Batch) -> Tensor:
         """What a node-level model says of every node, ``[num_nodes, outputs]``."""
         there = self._brought(batch)
-        self._plan = _Plan(there, there.adj.edge_index)
-        rows = self._picked(self.forward(there.x, there.adj.edge_index, there)).to(batch.x.device)
+        self._plan = Plan(there, there.adj.edge_index)
+        rows = self.picked(self.forward(there.x, there.adj.edge_index, there)).to(batch.x.device)
         rows = rows.unsqueeze(1) if rows.dim() == 1 else rows
         if not self._plan.are_nodes(rows) or rows.dim() != 2:
             raise InputError(
                 f"the model gave {list(rows.shape)} for {len(batch.x)} nodes; expected one row for "
                 "each node. Explain a model of graphs with explain_many"
             )
-        self._take_task(rows)
-        return self._targeted(rows)
-
-    def target_of(self, run: Run) -> Tensor:
-        """What a run is explained as: the class ``[num_graphs]``, or labels or values."""
-        if self.target is not None and self.kind in ("classification", "binary"):
-            return torch.full((len(run.full),), self.target, device=run.full.device)
-        if self.kind == "multilabel":
-            return (run.output > 0).long()
-        return self.goal(run.output)
-
-    def _picked(self, output: Any) -> Tensor:
-        """The output proper, of a model that gives several things."""
-        found = output
-        if isinstance(output, dict | tuple | list):
-            parts = output if isinstance(output, dict) else dict(enumerate(output))
-            floats = [
-                k for k, v in parts.items() if isinstance(v, Tensor) and v.is_floating_point()
-            ]
-            wanted = self.pick if self.pick is not None else next(iter(floats), None)
-            if wanted not in parts:
-                raise InputError(
-                    f"the model gives {type(output).__name__} with {list(parts)}, but no "
-                    f"{wanted!r}; pass pick= one of them"
-                )
-            found = parts[wanted]
-        if not isinstance(found, Tensor) or not _is_float(found):
-            raise InputError(
-                f"the model must give one float tensor; got {type(found).__name__}. Wrap it in a "
-                "module that picks the logits"
-            )
-        return found
-
-    def _take_task(self, rows: Tensor) -> None:
-        """Finds out what the outputs are, and refuses what they cannot be."""
-        width = rows.shape[1]
-        said = getattr(self.model, "task", None)
-        guess: ModelTask = "classification" if width > 1 else "regression"
-        kind = self.said or (said if said in ("classification", "regression") else guess)
-        self.task = self.kind = kind
-        if kind == "binary" and width != 1:
-            raise InputError(f"a 'binary' model has one output; this one has {width}")
-        if kind == "classification" and width == 1:
-            raise InputError(
-                "'classification' needs an output for each class; this model has one. Say "
-                "task='binary' for one logit, or task='regression' for a value"
-            )
-        if self.target is not None:
-            count = 2 if kind == "binary" else width
-            if self.target not in range(count):
-                raise InputError(
-                    f"target={self.target!r}, but there are {count} to choose from, numbered from 0"
-                )
-            self.task = "regression" if kind == "regression" else "binary"
-        if self.returns != "raw" and kind != "regression" and rows.numel():
-            low, high = rows.detach().aminmax()
-            if high > (1.001 if self.returns == "probs" else 0.001) or (
-                self.returns == "probs" and low < -0.001
-            ):
-                raise InputError(
-                    f"returns={self.returns!r}, but the outputs lie between {low:.3g} and "
-                    f"{high:.3g}; are they 'raw'?"
-                )
-
-    def _targeted(self, rows: Tensor) -> Tensor:
-        r"""What of the outputs is explained: all, or one class, label or value of them.
-
-        A class or label becomes a logit, :math:`\log p_c - \log(1 - p_c)`; several labels become
-        their logits, which are then values like any other.
-        """
-        if self.target is None and self.kind != "multilabel":
-            return rows
-        if self.kind == "multilabel":
-            if self.returns != "raw":
-                p = rows if self.returns == "probs" else rows.exp()
-                rows = p.clamp(TINY, 1 - 1e-7).logit()
-            return rows if self.target is None else rows[:, [self.target]]
-        assert self.target is not None
-        if self.task == "regression":
-            return rows[:, [self.target]]
-        logs = _log_probabilities(rows, self.returns, self.kind == "binary")
-        goal = torch.full((len(rows),), self.target, device=rows.device)
-        return (logs[:, self.target] - _other(logs, goal)).unsqueeze(1)
-
-    # ---- what the output means -------------------------------------------------------------------
-
-    @property
-    def is_classifier(self) -> bool:
-        """Whether the model tells classes apart."""
-        return self.task in ("classification", "binary")
-
-    def log_probabilities(self, output: Tensor) -> Tensor:
-        """``[num_graphs, classes]``, two of them for a binary model."""
-        returns: Returns = self.returns if self.target is None else "raw"
-        return _log_probabilities(output, returns, self.task == "binary")
-
-    def goal(self, output: Tensor) -> Tensor:
-        """What is to be explained: the class ``[num_graphs]``, asked or predicted; or values."""
-        if not self.is_classifier:
-            return output
-        if self.target is not None:
-            return torch.ones(len(output), dtype=torch.int64, device=output.device)
-        return self.log_probabilities(output).argmax(1)
-
-    def losses(self, output: Tensor, goal: Tensor) -> Tensor:
-        """How far each graph's output is from the goal: cross-entropy, or the squared error."""
-        if self.is_classifier:
-            return nn.functional.nll_loss(self.log_probabilities(output), goal, reduction="none")
-        return ((output - goal) / self.spread).square().mean(1)
-
-    def opposition(self, output: Tensor, goal: Tensor) -> Tensor:
-        r"""How far each graph's output is from denying the goal.
-
-        :math:`-\log(1 - p_y)`, the cross-entropy to "another class"; for values
-        :math:`\exp(-\Delta^2)`, which falls to 0 as the output moves away.
-        """
-        if self.is_classifier:
-            return -_other(self.log_probabilities(output), goal)
-        return (-self.losses(output, goal)).exp()
-
-    def evidence(self, output: Tensor, goal: Tensor) -> Tensor:
-        r"""The class margin :math:`\log p_y - \log(1 - p_y)`; for values their sum."""
-        if not self.is_classifier:
-            return output.sum(1)
-        logs = self.log_probabilities(output)
-        return logs.gather(1, goal.unsqueeze(1)).squeeze(1) - _other(logs, goal)
-
-    def importance(self, attributions: Tensor) -> Tensor:
-        """For classes, what speaks for the goal; for values, what moves them either way."""
-        return attributions if self.is_classifier else attributions.abs()
-
-
-def _is_float(value: Any) -> bool:
-    return isinstance(value, Tensor) and value.is_floating_point()
-
-
-def _log_probabilities(output: Tensor, returns: Returns, is_binary: bool) -> Tensor:
-    """``[num_graphs, classes]``; one output stands for the second of two classes."""
-    if is_binary and returns == "log_probs":
-        output, returns = output.exp(), "probs"
-    if returns == "probs":
-        full = torch.cat([1 - output, output], dim=1) if is_binary else output
-        return full.clamp(min=TINY).log()
-    if is_binary:
-        output = torch.cat([torch.zeros_like(output), output], dim=1)
-    return output.log_softmax(1)
-
-
-def _other(logs: Tensor, goal: Tensor) -> Tensor:
-    """The logarithm of the probability of all other classes."""
-    hidden = logs.scatter(1, goal.unsqueeze(1), -torch.inf)
-    return hidden.logsumexp(1)
+        self.take_task(rows, getattr(self.model, "task", None))
+        return self.targeted(rows)
 
 
 def _beside(weight: Tensor, values: Tensor) -> Tensor:

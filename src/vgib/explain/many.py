@@ -76,7 +76,7 @@ def explain_many(
         for batch in present_batches(data, batch_size):
             run = frozen.run(batch)
             parts = zip(
-                torch.split(run.full, 1), torch.split(frozen.target_of(run), 1), strict=True
+                torch.split(run.full, 1), torch.split(frozen.target_of(run.output), 1), strict=True
             )
             said |= dict(zip(batch.index.tolist(), parts, strict=True))
             used = used or frozen.forward.used(batch)

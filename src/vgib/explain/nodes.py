@@ -77,7 +77,7 @@ def explain_nodes(
     places = torch.split(asked.of_nodes[NUMBER], asked.sizes.tolist())
     frozen = explainer.freeze(model)
     run = frozen.run(asked.batch())
-    targets = torch.split(frozen.target_of(run), 1)
+    targets = torch.split(frozen.target_of(run.output), 1)
     found = []
     for number, own, place, output, target in zip(
         wanted.tolist(), scores, places, torch.split(run.full, 1), targets, strict=True

@@ -17,10 +17,10 @@ from vgib.data.packed import PackedGraphs
 from vgib.errors import InputError
 from vgib.explain.adapter import Adapted
 from vgib.explain.explainer import Case, Graphs, as_graphs, explainers
-from vgib.explain.frozen import ModelTask
 from vgib.explain.judged import say_how_good
 from vgib.explain.lift import to_edges
 from vgib.explain.nodes import explain_nodes
+from vgib.explain.outputs import ModelTask
 
 log = logging.getLogger(__name__)
 

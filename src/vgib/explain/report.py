@@ -18,8 +18,9 @@ import torch
 from torch import Tensor
 
 from vgib.config import DEFAULT_EXPLAINER
+from vgib.data.capped import atom_features
 from vgib.data.files import json_text, replacing_folder, write_text
-from vgib.data.molecules import Molecules, Rejected, atom_features
+from vgib.data.molecules import Molecules, Rejected
 from vgib.data.packed import PackedGraphs
 from vgib.errors import InputError
 from vgib.explain.explainer import Explainer, explainers

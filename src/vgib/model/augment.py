@@ -10,7 +10,8 @@ import numpy.typing as npt
 from vgib.chem.blocks import blocks_of
 from vgib.chem.fragment import fragment
 from vgib.chem.mol import parse
-from vgib.data.molecules import atom_features, from_smiles
+from vgib.data.capped import atom_features
+from vgib.data.molecules import from_smiles
 from vgib.data.packed import PackedGraphs
 from vgib.errors import InputError
 from vgib.select.random import random_ring_intact

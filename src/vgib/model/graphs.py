@@ -6,7 +6,8 @@ from typing import Any
 
 from vgib.chem.standardize import Standard
 from vgib.chem.vocabulary import BOND
-from vgib.data.molecules import Molecules, atom_features, from_smiles
+from vgib.data.capped import atom_features
+from vgib.data.molecules import Molecules, from_smiles
 from vgib.data.packed import PackedGraphs
 from vgib.errors import InputError
 from vgib.model.card import Card

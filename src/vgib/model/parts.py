@@ -12,7 +12,7 @@ import torch
 from torch import Tensor
 
 from vgib.chem.blocks import blocks_of
-from vgib.data.molecules import atom_features, capped_parts
+from vgib.data.capped import atom_features, capped_parts
 from vgib.data.packed import PackedGraphs
 from vgib.select.blocktree import Mask
 from vgib.select.candidates import Candidates

@@ -2,10 +2,9 @@
 
 import logging
 from collections.abc import Callable, Iterable, Sequence
-from copy import copy, deepcopy
-from dataclasses import replace
+from copy import deepcopy
 from functools import cached_property
-from math import ceil, inf, isnan
+from math import ceil
 from pathlib import Path
 from typing import Any, NamedTuple, get_args
 
@@ -14,20 +13,19 @@ import numpy.typing as npt
 import torch
 from torch import Tensor, nn
 
-from vgib.chem.mol import Mol
 from vgib.chem.standardize import Standard, StandardName
 from vgib.chem.vocabulary import vocabulary
 from vgib.config import Architecture, Training, checked_options, preset
-from vgib.data.molecules import atom_features, load_drugs
+from vgib.data.capped import atom_features
+from vgib.data.molecules import load_drugs
 from vgib.data.packed import PackedGraphs
 from vgib.data.splits import random_split
 from vgib.errors import InputError, NotFittedError, unknown_name
 from vgib.metrics import accuracy, mean, r_squared
-from vgib.model.answer import Answer
 from vgib.model.card import Card, load_model, part_name, save_model, versions
-from vgib.model.evaluate import quality, tolerances
+from vgib.model.evaluate import quality
 from vgib.model.graphs import as_packed, as_read_by, edge_features
-from vgib.model.known import Known, conformal_half_width
+from vgib.model.known import Known
 from vgib.model.labels import (
     ClassWeight,
     as_targets,
@@ -37,9 +35,9 @@ from vgib.model.labels import (
     task_of,
     with_labels,
 )
+from vgib.model.members import Members
 from vgib.model.results import Recognitions, Subgraph
 from vgib.model.shipped import find
-from vgib.model.words import unit_of
 from vgib.nn.bottleneck import PLACES, Bottleneck, NoBottleneck, bottlenecks
 from vgib.nn.encoder import NAMES
 from vgib.nn.net import Goal, SubgraphNet, build
@@ -48,9 +46,7 @@ from vgib.select.policy import Selection
 from vgib.train.checkpoint import Epoch, History, stage_epochs
 from vgib.train.loop import (
     epochs_for,
-    predict_all,
     predict_counts,
-    predict_parts,
     seeded,
     train,
 )
@@ -64,17 +60,11 @@ MEMBERS = "members"
 QUESTIONS = ("suffices", "counts")
 """What node scores can answer."""
 
-BATCH_SIZE = 512
-"""Graphs that go through the network at once: few enough that their states stay in the cache."""
-
 LOOKED_AT = 256
 """Training graphs whose scores are looked at after training."""
 
 TOO_MUCH = 0.9
 """A larger share of nodes that are kept is no subgraph to speak of."""
-
-DEFAULT_TOLERANCE = 0.1
-"""How far a sufficient part may be off where a card does not tell the model's mean error."""
 
 Array = npt.NDArray[Any]
 
@@ -87,7 +77,7 @@ class Resolved(NamedTuple):
     bottleneck: dict[str, Any]
 
 
-class SubgraphRecognizer:
+class SubgraphRecognizer(Members):
     """Finds in each graph the compressed subgraph that carries its property.
 
     >>> model = SubgraphRecognizer("gin", "vgib", preset="recommended", epochs=20, seed=1)
@@ -129,10 +119,7 @@ class SubgraphRecognizer:
         known_: What the model learned from, where its folder tells it.
     """
 
-    network_: SubgraphNet
     history_: History
-    card_: Card
-    further_: tuple["SubgraphRecognizer", ...] = ()
     known_: Known | None = None
 
     def __init__(
@@ -387,43 +374,17 @@ class SubgraphRecognizer:
         own = chosen.bond_encoder if has_bonds else chosen.encoder
         return own if self.encoder is None else self.encoder
 
+    def copies(self, count: int) -> list["SubgraphRecognizer"]:
+        """The same model untrained, once for each member to be; seeds count up from its own."""
+        given, first = self.get_params(), self.settings().training.seed
+        return [SubgraphRecognizer(**given | {"seed": first + number}) for number in range(count)]
+
     def planned_epochs(self, graphs: int) -> int:
         """How many epochs training on so many graphs takes, in all stages together."""
         training, kind = self.settings().training, self.bottleneck
         kind = bottlenecks.get(kind) if isinstance(kind, str) else kind
         epochs = epochs_for(training, ceil(graphs / training.batch_size))
         return sum(stage_epochs(stage, epochs) for stage in kind.stages)
-
-    def name_outputs(
-        self, classes: Sequence[str] | None = None, targets: Sequence[str] | None = None
-    ) -> None:
-        """Tells the card what classes are called, class 0 first, or the columns of the values.
-
-        Several values go by the names of their columns; one has the unit that its column names.
-        """
-        for model in (self, *self.further_):
-            card = model.card_
-            if classes is not None and card.classes is not None:
-                card.class_names = [classes[number] for number in card.classes]
-            if targets is not None and card.classes is None and card.outputs == len(targets) > 1:
-                card.targets = list(targets)
-            if targets is not None and card.classes is None and len(targets) == 1:
-                card.unit = card.unit or unit_of(targets[0])
-
-    def calibrate(self, held_out: PackedGraphs) -> None:
-        """Tells the card how far predictions are off, from labeled graphs that did not train.
-
-        A sufficient part may be off as far; a single value gets an interval.
-        """
-        said, card = self.answer(held_out), self.card_
-        usual = (DEFAULT_TOLERANCE * self.network_.target_std).tolist()
-        card.tolerance = [
-            usual[place] if isnan(own) else own
-            for place, own in enumerate(tolerances(said, held_out))
-        ]
-        if card.task == "regression" and card.outputs == 1:
-            assert held_out.y is not None
-            card.interval = conformal_half_width(said.predictions - held_out.y.numpy().ravel())
 
     def _say_what_is_kept(self, packed: PackedGraphs) -> None:
         """Warns when the bottleneck has found nothing to leave out."""
@@ -450,106 +411,6 @@ class SubgraphRecognizer:
         )
         told = f"random {VALIDATION_SHARE:.0%} for validation, seed {training.seed}"
         return torch.from_numpy(split.train), told
-
-    def pack(self, graphs: Any) -> PackedGraphs:
-        """Graphs of any accepted kind as :class:`PackedGraphs`, as this model reads them."""
-        if not hasattr(self, "card_"):
-            return as_packed(graphs, self.features, self.standard)
-        card = self.card_
-        return as_read_by(card, as_packed(graphs, card.features, card.standard))
-
-    def _checked(self, graphs: Any) -> PackedGraphs:
-        """Packed graphs with the features that the model was trained on."""
-        if not hasattr(self, "network_"):
-            raise NotFittedError("this model is not trained; call fit, or load a saved one")
-        return self.pack(graphs)
-
-    @classmethod
-    def together(cls, models: Sequence["SubgraphRecognizer"]) -> "SubgraphRecognizer":
-        """Trained models as the members of one, the first one its main member.
-
-        Raises:
-            InputError: there is none.
-        """
-        if not models:
-            raise InputError("an ensemble needs at least one model")
-        main, *rest = (member for model in models for member in model.members())
-        both = copy(main)
-        both.further_ = tuple(rest)
-        return both
-
-    def members(self) -> "list[SubgraphRecognizer]":
-        """Each member as a model of its own, the main one first."""
-        main = copy(self)
-        main.further_ = ()
-        return [main, *self.further_]
-
-    def answer(self, graphs: Any, *, mols: Sequence[Mol] | None = None) -> Answer:
-        """Everything the members say about some graphs, computed once.
-
-        Args:
-            graphs: Of any kind that the model takes.
-            mols: The molecules themselves, where they were kept, so that no SMILES is read again.
-        """
-        packed = self._checked(graphs)
-        nets = [self.network_, *(model.network_ for model in self.further_)]
-
-        def ask(some: PackedGraphs, members: Sequence[int]) -> Tensor:
-            found = predict_all([nets[i] for i in members], some, device=self.device)[0]
-            return self._bounded(found, members)
-
-        outputs, scores = predict_all(nets, packed, batch_size=BATCH_SIZE, device=self.device)
-        outputs = self._bounded(outputs, range(len(nets)))
-
-        def judge(
-            some: PackedGraphs, owner: Tensor, mask: Tensor, members: Sequence[int]
-        ) -> Tensor:
-            told = [predict_parts(nets[i], some, mask, owner, device=self.device) for i in members]
-            return self._bounded(torch.stack(told), members)
-
-        knows_parts = all(net.bottleneck.judges_parts for net in nets)
-        knows_fragments = bool(self.card_.data.get("fragments"))
-        return Answer.of(
-            packed,
-            outputs,
-            scores,
-            ask,
-            judge=judge if knows_parts and not knows_fragments else None,
-            classes=self.card_.classes if self.card_.task == "classification" else None,
-            mols=mols,
-            tolerance=self._tolerance(),
-            words=self.card_.words,
-            whole_groups=knows_parts,
-        )
-
-    def _bounded(self, outputs: Tensor, members: Sequence[int]) -> Tensor:
-        """Values within the bounds of each member, ``[members, graphs, outputs]``; logits as is."""
-        cards = [self.card_, *(model.card_ for model in self.further_)]
-        bounds = [cards[i].bounds or [(-inf, inf)] * outputs.shape[-1] for i in members]
-        low, high = outputs.new_tensor(bounds).unbind(-1)
-        return outputs.clamp(low.unsqueeze(1), high.unsqueeze(1))
-
-    def _tolerance(self) -> tuple[float, ...]:
-        """The card's; for one without, a tenth of the probability or of the values' spread."""
-        if self.card_.tolerance is not None:
-            return tuple(self.card_.tolerance)
-        if self.card_.task == "classification":
-            return (DEFAULT_TOLERANCE,)
-        return tuple((DEFAULT_TOLERANCE * self.network_.target_std).tolist())
-
-    def answer_part(self, answer: Answer, part: Tensor) -> Answer:
-        """The same graphs when the members see some of their nodes alone.
-
-        A bottleneck that has learned from parts is asked; see
-        :func:`vgib.train.loop.predict_parts`. The node scores stay those of whole graphs.
-
-        Args:
-            answer: What they say of the whole graphs.
-            part: The nodes that they see, ``bool [nodes]``.
-        """
-        nets = [self.network_, *(model.network_ for model in self.further_)]
-        said = [predict_parts(net, answer.graphs, part, device=self.device) for net in nets]
-        return replace(answer, outputs=torch.stack(said))
 
     def predict(self, graphs: Any) -> Array:
         """Classes or values, one for each graph: the mean over the members.
@@ -587,8 +448,7 @@ class SubgraphRecognizer:
             return self.answer(graphs).node_scores
         packed = self._checked(graphs)
         counted = [
-            predict_counts(member.network_, packed, device=self.device)
-            for member in (self, *self.further_)
+            predict_counts(member.network_, packed, device=self.device) for member in self.members()
         ]
         return torch.stack(counted).mean(0).numpy()
 

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from vgib.chem.draw import draw
-from vgib.data.molecules import atom_features
+from vgib.data.capped import atom_features
 from vgib.data.packed import PackedGraphs
 from vgib.page.graphs import draw_graph
 from vgib.page.html import embedded, figure, short

@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from vgib.chem.blocks import blocks_of
 from vgib.chem.mol import Mol
-from vgib.data.molecules import atom_features
+from vgib.data.capped import atom_features
 from vgib.data.packed import PackedGraphs
 from vgib.errors import InputError
 from vgib.model.fragments import fragments_of

@@ -79,14 +79,9 @@ def _smiles(graphs: PackedGraphs) -> list[str]:
 
 def _vgib(job: AdmeJob, graphs: PackedGraphs, parts: Split) -> Told:
     """What ``vgib train`` does by default, and what it recognizes in the test molecules."""
-    model = SubgraphRecognizer.together(
-        [
-            SubgraphRecognizer(standard="usual", seed=job.seed + number).fit(
-                graphs[parts.train], val=graphs[parts.val]
-            )
-            for number in range(job.members)
-        ]
-    )
+    train, val = graphs[parts.train], graphs[parts.val]
+    untrained = SubgraphRecognizer(standard="usual", seed=job.seed).copies(job.members)
+    model = SubgraphRecognizer.together([one.fit(train, val=val) for one in untrained])
     model.calibrate(graphs[parts.val])
     test = graphs[parts.test]
     told = np.stack([one.predict(test).ravel() for one in model.members()]).astype(np.float64)

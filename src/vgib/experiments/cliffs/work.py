@@ -97,8 +97,8 @@ class TrainedMethod(CliffMethod):
 def _trained(smiles: tuple[str, ...], activity: tuple[float, ...], seed: int) -> SubgraphRecognizer:
     """The same networks for every row: targets stand before methods in the recipe."""
     labels = np.array(activity)
-    made = (SubgraphRecognizer(seed=seed + number) for number in range(MEMBERS))
-    return SubgraphRecognizer.together([one.fit(list(smiles), labels) for one in made])
+    untrained = SubgraphRecognizer(seed=seed).copies(MEMBERS)
+    return SubgraphRecognizer.together([one.fit(list(smiles), labels) for one in untrained])
 
 
 @methods.register("vgib")

@@ -14,7 +14,7 @@ from torch import Tensor, nn
 
 from vgib.config import Training
 from vgib.data import catalog
-from vgib.data.molecules import capped_parts
+from vgib.data.capped import capped_parts
 from vgib.data.packed import PackedGraphs
 from vgib.data.splits import Split
 from vgib.experiments.engine.finished import Finished, Where

@@ -1,0 +1,286 @@
+"""The cells of Table 4: each bottleneck at each place, over the same folds as the plain network."""
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from math import nan
+from typing import Any
+
+import numpy as np
+
+from vgib.experiments.engine import paper
+from vgib.experiments.engine.cells import Recorded, begun, recorded
+from vgib.experiments.engine.recipe import Recipe
+from vgib.experiments.engine.records import Records
+from vgib.experiments.engine.statistics import (
+    Folds,
+    average_ranks,
+    combined_interval,
+    corrected_interval,
+    plain,
+    spread,
+    verdict,
+)
+from vgib.metrics import Estimate
+
+Place = tuple[str, str, str]
+"""Dataset, readout, encoder: where bottlenecks are compared."""
+
+PUBLISHED = {"vgib-paper": "vgib"}
+"""The rows whose name differs from the paper's."""
+
+Results = dict[int, dict[str, Any]]
+"""What the folds of a cell gave, by their numbers."""
+
+
+@dataclass(frozen=True)
+class AccuracyCell:
+    """One bottleneck at one place: its folds, and how it compares with the control.
+
+    Attributes:
+        place: Dataset, readout, encoder.
+        bottleneck: The row of the table.
+        folds: Number of folds that the recipe asks for.
+        results: The recorded results by fold.
+        seconds: The processor's seconds of each recorded fold, from loading to trained.
+        difference: Paired accuracy less that of the control, over the folds that both have.
+        published: The paper's mean and spread, where it has this cell.
+    """
+
+    place: Place
+    bottleneck: str
+    folds: int
+    results: Results
+    seconds: tuple[float, ...]
+    difference: Estimate | None
+    published: tuple[float, float] | None
+
+    @property
+    def accuracies(self) -> list[float]:
+        """Of the recorded folds, in order."""
+        return [self.results[fold]["test_accuracy"] for fold in sorted(self.results)]
+
+    @property
+    def is_full(self) -> bool:
+        """Whether all folds are recorded."""
+        return len(self.results) == self.folds
+
+    @property
+    def mean(self) -> float:
+        """The mean accuracy."""
+        return float(np.mean(self.accuracies)) if self.results else nan
+
+    @property
+    def kept_share(self) -> float:
+        """The mean share of nodes kept on test graphs."""
+        shares = [result["test_kept_share"] for result in self.results.values()]
+        return float(np.mean(shares)) if shares else nan
+
+    @property
+    def collapsed(self) -> dict[str, int]:
+        """In how many folds the gate kept all, and none."""
+        count = Counter(result["collapse"] for result in self.results.values())
+        return {"all": count["all"], "none": count["none"]}
+
+    def text(self) -> str:
+        """``0.766 ± 0.07 (0.76)``: ours, its spread, the paper's; ``...`` when there is none."""
+        if not self.results:
+            return "..."
+        ours = f"{self.mean:.3f} ± {spread(self.accuracies):.2f}"
+        if not self.is_full:
+            ours += f" [{len(self.results)}/{self.folds}]"
+        return ours if self.published is None else f"{ours} ({self.published[0]:.2f})"
+
+
+def cells(made: Recipe, records: Records) -> list[AccuracyCell]:
+    """Every cell of the recipe, in its order, with what is recorded of it."""
+    found = recorded(made, records)
+    numbers = paper.numbers(made.name)
+    controls = {
+        cell.place[:3]: _results(cell) for cell in found if cell.place[3] == str(made.control)
+    }
+    every = [_cell(cell, controls.get(cell.place[:3], {}), numbers, made.control) for cell in found]
+    return begun(every, lambda cell: cell.bottleneck, lambda cell: cell.results)
+
+
+def _results(cell: Recorded) -> Results:
+    return {fold: record["result"] for fold, record in cell.records.items()}
+
+
+def _cell(
+    cell: Recorded, against: Results, numbers: dict[str, Any], control: str | None
+) -> AccuracyCell:
+    dataset, readout, encoder, name = cell.place
+    results = _results(cell)
+    return AccuracyCell(
+        place=(dataset, readout, encoder),
+        bottleneck=name,
+        folds=cell.repeats,
+        results=results,
+        seconds=tuple(record["seconds"]["cpu"] for record in cell.records.values()),
+        difference=None if name == control else paired(results, against),
+        published=paper.value(numbers, readout, encoder, PUBLISHED.get(name, name), dataset),
+    )
+
+
+def paired(results: Results, against: Results) -> Estimate | None:
+    """The gain over the folds that both have."""
+    both = sorted(results.keys() & against.keys())
+    if not both:
+        return None
+    gains = [results[f]["test_accuracy"] - against[f]["test_accuracy"] for f in both]
+    return corrected_interval(gains, graphs_ratio(results[f] for f in both))
+
+
+def seen_as(
+    found: Sequence[AccuracyCell], control: str, view: Callable[[Results], Results]
+) -> list[AccuracyCell]:
+    """The cells with other results, compared with the control's; those that have none are empty."""
+    against = {cell.place: view(cell.results) for cell in found if cell.bottleneck == control}
+    seen = []
+    for cell in found:
+        results = view(cell.results)
+        difference = cell.difference and paired(results, against[cell.place])
+        seen.append(replace(cell, results=results, difference=difference))
+    return seen
+
+
+def predicting_from(view: str) -> Callable[[Results], Results]:
+    """What the same trainings reach when they predict from another view of the graph."""
+
+    def read(results: Results) -> Results:
+        # What has no gate has one view, the whole graph.
+        return {
+            fold: result | result["views"].get(view, {})
+            for fold, result in results.items()
+            if view in result["views"] or not result["views"]
+        }
+
+    return read
+
+
+def graphs_ratio(results: Iterable[dict[str, Any]]) -> float:
+    """Test graphs for each training graph, over folds."""
+    found = list(results)
+    tests = sum(int(result["test_graphs"]) for result in found)
+    return tests / sum(int(result["train_graphs"]) for result in found)
+
+
+@dataclass(frozen=True)
+class Summary:
+    """One bottleneck over all the places where it and the control have all their folds.
+
+    Attributes:
+        bottleneck: The row of the table.
+        places: At how many places it can be compared.
+        gain: The mean paired gain over those places, each with the weight of one.
+        wins: Places where it is better at the 5 % level.
+        ties: Places where the interval holds zero.
+        losses: Places where it is worse at the 5 % level.
+        rank: Its average rank among the bottlenecks with the most places, over those places.
+        ranked: How many those are.
+        kept_share: The mean share of nodes kept.
+        collapsed: The share of folds in which the gate keeps all or none.
+        published_gain: The paper's gain over the same places, where it has both numbers.
+    """
+
+    bottleneck: str
+    places: int
+    gain: Estimate | None
+    wins: int
+    ties: int
+    losses: int
+    rank: float | None
+    ranked: int
+    kept_share: float
+    collapsed: float
+    published_gain: float | None
+
+    @property
+    def verdicts(self) -> str:
+        """``wins / ties / losses``."""
+        return f"{self.wins} / {self.ties} / {self.losses}"
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain values."""
+        gain = self.gain and {k: plain(v) for k, v in vars(self.gain).items()}
+        rest = {"kept_share": plain(self.kept_share), "collapsed": plain(self.collapsed)}
+        return vars(self) | {"gain": gain} | rest
+
+
+def summaries(found: Sequence[AccuracyCell], control: str) -> list[Summary]:
+    """One summary for each bottleneck, in the order of the table."""
+    full = {(cell.place, cell.bottleneck): cell for cell in found if cell.is_full}
+    names = list(dict.fromkeys(cell.bottleneck for cell in found))
+    places = list(dict.fromkeys(cell.place for cell in found))
+    counts = Counter(name for _, name in full)
+    rows = [name for name in names if counts[name] and counts[name] == max(counts.values())]
+    ranked = [place for place in places if all((place, name) in full for name in rows)]
+    ranks = average_ranks([[full[place, name].mean for name in rows] for place in ranked])
+    rank_of = dict(zip(rows, ranks, strict=False))
+    result = []
+    for name in names:
+        pairs = [
+            (full[place, name], full[place, control])
+            for place in places
+            if (place, name) in full and (place, control) in full
+        ]
+        folds = (
+            (cell.place, fold, own["test_accuracy"], usual.results[fold])
+            for cell, usual in pairs
+            for fold, own in cell.results.items()
+        )
+        gain = None if name == control or not pairs else mean_gain(folds)
+        result.append(_summary(name, pairs, gain, rank_of.get(name), len(ranked)))
+    return result
+
+
+def mean_gain(trainings: Iterable[tuple[Place, int, float, dict[str, Any]]]) -> Estimate:
+    """The mean gain over trainings: place, fold, accuracy, the control's result there.
+
+    Places of a dataset share their folds and are averaged fold by fold; datasets have nothing in
+    common.
+    """
+    gains: dict[str, dict[int, list[float]]] = {}
+    controls: dict[str, list[dict[str, Any]]] = {}
+    for (dataset, _, _), fold, accuracy, control in trainings:
+        by_fold = gains.setdefault(dataset, {})
+        by_fold.setdefault(fold, []).append(accuracy - control["test_accuracy"])
+        controls.setdefault(dataset, []).append(control)
+    count = sum(map(len, controls.values()))
+    return combined_interval(
+        [
+            Folds(
+                [np.mean(fold) for fold in by_fold.values()],
+                graphs_ratio(controls[dataset]),
+                len(controls[dataset]) / count,
+            )
+            for dataset, by_fold in gains.items()
+        ]
+    )
+
+
+def _summary(
+    name: str,
+    pairs: Sequence[tuple[AccuracyCell, AccuracyCell]],
+    gain: Estimate | None,
+    rank: float | None,
+    ranked: int,
+) -> Summary:
+    own = [cell for cell, _ in pairs]
+    verdicts = Counter(verdict(cell.difference) for cell in own if cell.difference)
+    folds = [result for cell in own for result in cell.results.values()]
+    published = [c.published[0] - p.published[0] for c, p in pairs if c.published and p.published]
+    return Summary(
+        bottleneck=name,
+        places=len(pairs),
+        gain=gain,
+        wins=verdicts["win"],
+        ties=verdicts["tie"],
+        losses=verdicts["loss"],
+        rank=rank,
+        ranked=ranked,
+        kept_share=float(np.mean([c.kept_share for c in own])) if own else nan,
+        collapsed=float(np.mean([r["collapse"] is not None for r in folds])) if folds else nan,
+        published_gain=float(np.mean(published)) if published and gain is not None else None,
+    )

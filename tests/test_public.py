@@ -49,6 +49,7 @@ ELSEWHERE = {
     "experiments/table4/cells.py": "tests/experiments/table4/test_table.py",
     "explain/outputs.py": "tests/explain/test_targets.py",
     "explain/plan.py": "tests/explain/test_frozen.py",
+    "model/configured.py": "tests/model/test_recognizer.py",
     "model/members.py": "tests/model/test_recognizer.py",
     "model/parts.py": "tests/model/test_answer.py",
     "model/subgraphs.py": "tests/model/test_answer.py",

@@ -11,6 +11,7 @@ from vgib import metrics
 from vgib.data.packed import PackedGraphs
 from vgib.metrics import Array, Estimate
 from vgib.model.answer import Answer
+from vgib.model.card import Card
 from vgib.nn.net import Goal
 from vgib.select import masks as select
 from vgib.select.policy import Selection
@@ -153,3 +154,19 @@ def of_explanations(graphs: PackedGraphs, scores: Array, *, seed: int) -> dict[s
         "node_precision": metrics.precision_at_truth(scores, truth, ptr),
         "control_random_node_precision": metrics.precision_at_truth(noise, truth, ptr),
     }
+
+
+def of_named_values(card: Card, said: Array, wanted: Array) -> dict[str, Any]:
+    """How often the interval holds, or the quality of each of several named values."""
+    if card.interval is not None:
+        held = metrics.mean(np.abs(said.ravel() - wanted.ravel()) <= card.interval)
+        return {"interval_coverage": held.to_json()}
+    found = {}
+    for place, name in enumerate(card.targets or ()):
+        there = ~np.isnan(wanted[:, place])
+        pair = said[there, place], wanted[there, place]
+        if card.task == "multilabel":
+            found[f"accuracy_of_{name}"] = metrics.accuracy(*pair).to_json()
+        else:
+            found[f"r_squared_of_{name}"] = metrics.r_squared(*pair).to_json()
+    return found

@@ -1,33 +1,31 @@
 """``SubgraphRecognizer``: the method behind scikit-learn's verbs."""
 
 import logging
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from copy import deepcopy
 from functools import cached_property
-from math import ceil
 from pathlib import Path
-from typing import Any, NamedTuple, get_args
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import torch
 from torch import Tensor, nn
 
-from vgib.chem.standardize import Standard, StandardName
 from vgib.chem.vocabulary import vocabulary
-from vgib.config import Architecture, Training, checked_options, preset
+from vgib.config import Training
 from vgib.data.capped import atom_features
 from vgib.data.molecules import load_drugs
 from vgib.data.packed import PackedGraphs
 from vgib.data.splits import random_split
 from vgib.errors import InputError, NotFittedError, unknown_name
-from vgib.metrics import accuracy, mean, r_squared
+from vgib.metrics import r_squared
 from vgib.model.card import Card, load_model, part_name, save_model, versions
-from vgib.model.evaluate import quality
+from vgib.model.configured import Configured
+from vgib.model.evaluate import of_named_values, quality
 from vgib.model.graphs import as_packed, as_read_by, edge_features
 from vgib.model.known import Known
 from vgib.model.labels import (
-    ClassWeight,
     as_targets,
     bounds_of,
     class_weights,
@@ -38,14 +36,11 @@ from vgib.model.labels import (
 from vgib.model.members import Members
 from vgib.model.results import Recognitions, Subgraph
 from vgib.model.shipped import find
-from vgib.nn.bottleneck import PLACES, Bottleneck, NoBottleneck, bottlenecks
-from vgib.nn.encoder import NAMES
-from vgib.nn.net import Goal, SubgraphNet, build
-from vgib.registry import option_names, parameters_of
+from vgib.nn.bottleneck import Bottleneck, NoBottleneck
+from vgib.nn.net import SubgraphNet, build
 from vgib.select.policy import Selection
-from vgib.train.checkpoint import Epoch, History, stage_epochs
+from vgib.train.checkpoint import Epoch, History
 from vgib.train.loop import (
-    epochs_for,
     predict_counts,
     seeded,
     train,
@@ -69,15 +64,7 @@ TOO_MUCH = 0.9
 Array = npt.NDArray[Any]
 
 
-class Resolved(NamedTuple):
-    """Every setting of a model, sorted by what it concerns."""
-
-    architecture: Architecture
-    training: Training
-    bottleneck: dict[str, Any]
-
-
-class SubgraphRecognizer(Members):
+class SubgraphRecognizer(Configured, Members):
     """Finds in each graph the compressed subgraph that carries its property.
 
     >>> model = SubgraphRecognizer("gin", "vgib", preset="recommended", epochs=20, seed=1)
@@ -122,54 +109,12 @@ class SubgraphRecognizer(Members):
     history_: History
     known_: Known | None = None
 
-    def __init__(
-        self,
-        encoder: str | nn.Module | None = None,
-        bottleneck: str | type[Bottleneck] | Bottleneck | None = None,
-        *,
-        task: Goal | None = None,
-        preset: str = "recommended",
-        features: str = "rich",
-        standard: StandardName = "none",
-        device: torch.device | str = "cpu",
-        class_weight: ClassWeight = None,
-        **options: Any,
-    ) -> None:
-        self.encoder = encoder
-        self.bottleneck = _own_bottleneck(preset) if bottleneck is None else bottleneck
-        self.task = task
-        self.preset = preset
-        self.features = features
-        self.standard = standard
-        self.device = device
-        self.class_weight = class_weight
-        self.options = options
-        self._check()
-
     @property
     def net_(self) -> SubgraphNet:
         """The trained network with PyG's layers, on which every tool of PyG works."""
         from vgib.nn.pyg_layers import open_to_pyg
 
         return open_to_pyg(self.network_)
-
-    def __repr__(self) -> str:
-        own = [] if self.encoder is None else [repr(self.encoder)]
-        given = [*own, f"bottleneck={self.bottleneck!r}" if not own else repr(self.bottleneck)]
-        given += [f"preset={self.preset!r}"]
-        given += [f"{name}={value!r}" for name, value in self.options.items()]
-        return f"SubgraphRecognizer({', '.join(given)})"
-
-    def get_params(self, deep: bool = True) -> dict[str, Any]:
-        """The constructor's arguments, as scikit-learn's tools ask for them."""
-        names = ("encoder", "bottleneck", "task", "preset", "features", "standard", "device")
-        own = {name: getattr(self, name) for name in (*names, "class_weight")}
-        return own | self.options
-
-    def set_params(self, **params: Any) -> "SubgraphRecognizer":
-        """Changes settings in place, as scikit-learn's tools do it; all of them are checked."""
-        vars(self).update(vars(SubgraphRecognizer(**(self.get_params() | params))))
-        return self
 
     @property
     def classes_(self) -> Array:
@@ -194,71 +139,6 @@ class SubgraphRecognizer(Members):
         if self.card_.task == "classification":
             return float((said == wanted).mean())
         return r_squared(said.reshape(wanted.shape), wanted).value
-
-    def __sklearn_tags__(self) -> Any:
-        """What scikit-learn's tools may expect: a classifier or a regressor of graphs."""
-        from sklearn.utils import ClassifierTags, InputTags, RegressorTags, Tags, TargetTags
-
-        kind = self.task or "classification"
-        is_classifier = kind != "regression"
-        return Tags(
-            estimator_type="classifier" if is_classifier else "regressor",
-            target_tags=TargetTags(required=False, multi_output=kind != "classification"),
-            input_tags=InputTags(two_d_array=False),
-            classifier_tags=ClassifierTags(multi_label=kind == "multilabel")
-            if is_classifier
-            else None,
-            regressor_tags=None if is_classifier else RegressorTags(),
-        )
-
-    def _bottleneck_options(self) -> list[str]:
-        kind = self._bottleneck_class()
-        return [] if kind is None else [o for o in option_names(kind) if o not in PLACES]
-
-    def _bottleneck_class(self) -> type[Bottleneck] | None:
-        """What the options are for; an instance takes none."""
-        kind = self.bottleneck
-        if isinstance(kind, str):
-            return bottlenecks.get(kind)
-        return kind if isinstance(kind, type) else None
-
-    def _check(self) -> None:
-        """Refuses at once what training would stumble over later."""
-        vocabulary(self.features)
-        Standard.named(self.standard)
-        if isinstance(self.encoder, str) and self.encoder not in NAMES:
-            raise unknown_name("encoder", self.encoder, NAMES)
-        if self.task is not None and self.task not in get_args(Goal):
-            raise unknown_name("task", self.task, get_args(Goal))
-        known = [*Architecture.model_fields, *Training.model_fields, *self._bottleneck_options()]
-        for name in self.options:
-            if name not in known:
-                raise unknown_name("option", name, known)
-        try:
-            torch.empty(0, device=self.device)
-        except (RuntimeError, AssertionError) as error:  # the latter where torch knows no CUDA
-            why = str(error).splitlines()[0]
-            raise InputError(f"cannot compute on device {str(self.device)!r}: {why}") from None
-        self.settings()
-
-    def settings(self) -> Resolved:
-        """Every setting: the preset's, with the given options over them."""
-        chosen = preset(self.preset)
-
-        def merged(fields: Iterable[str], base: dict[str, Any]) -> dict[str, Any]:
-            return base | {k: v for k, v in self.options.items() if k in set(fields)}
-
-        kind = self._bottleneck_class()
-        of_preset = chosen.bottleneck if kind is bottlenecks.get(chosen.method) else {}
-        options = merged(self._bottleneck_options(), of_preset)
-        training = chosen.training
-        if "epochs" in self.options:  # who says how many epochs means as many
-            training = training | {"steps": 0}
-        return Resolved(
-            Architecture.of(**merged(Architecture.model_fields, chosen.architecture)),
-            Training.of(**merged(Training.model_fields, training)),
-            options if kind is None else checked_options(parameters_of(kind), options),
-        )
 
     def fit(
         self,
@@ -366,25 +246,6 @@ class SubgraphRecognizer(Members):
         if held_out is not None:
             self.calibrate(held_out)
         return self
-
-    def _encoder_for(self, graphs: PackedGraphs) -> str | nn.Module:
-        """The encoder that was asked for, or that of the preset for such graphs."""
-        chosen = preset(self.preset)
-        has_bonds = atom_features(graphs) is not None and graphs.edge_attr is not None
-        own = chosen.bond_encoder if has_bonds else chosen.encoder
-        return own if self.encoder is None else self.encoder
-
-    def copies(self, count: int) -> list["SubgraphRecognizer"]:
-        """The same model untrained, once for each member to be; seeds count up from its own."""
-        given, first = self.get_params(), self.settings().training.seed
-        return [SubgraphRecognizer(**given | {"seed": first + number}) for number in range(count)]
-
-    def planned_epochs(self, graphs: int) -> int:
-        """How many epochs training on so many graphs takes, in all stages together."""
-        training, kind = self.settings().training, self.bottleneck
-        kind = bottlenecks.get(kind) if isinstance(kind, str) else kind
-        epochs = epochs_for(training, ceil(graphs / training.batch_size))
-        return sum(stage_epochs(stage, epochs) for stage in kind.stages)
 
     def _say_what_is_kept(self, packed: PackedGraphs) -> None:
         """Warns when the bottleneck has found nothing to leave out."""
@@ -520,27 +381,10 @@ class SubgraphRecognizer(Members):
         targets = as_targets(packed, self.card_.task, self.card_.classes, self.card_.outputs)
         task = self.card_.task
         found = quality(targets, self.answer, self.answer_part, task=task, seed=seed)
-        return found | self._of_values(targets)
-
-    def _of_values(self, graphs: PackedGraphs) -> dict[str, Any]:
-        """How often the interval holds, or the quality of each of several named values."""
-        names, half = self.card_.targets or (), self.card_.interval
-        if not names and half is None:
-            return {}
-        assert graphs.y is not None
-        said, wanted = self.predict(graphs), graphs.y.numpy()
-        if half is not None:
-            held = mean(np.abs(said.ravel() - wanted.ravel()) <= half)
-            return {"interval_coverage": held.to_json()}
-        found = {}
-        for place, name in enumerate(names):
-            there = ~np.isnan(wanted[:, place])
-            pair = said[there, place], wanted[there, place]
-            if self.card_.task == "multilabel":
-                found[f"accuracy_of_{name}"] = accuracy(*pair).to_json()
-            else:
-                found[f"r_squared_of_{name}"] = r_squared(*pair).to_json()
-        return found
+        if not self.card_.targets and self.card_.interval is None:
+            return found
+        assert targets.y is not None
+        return found | of_named_values(self.card_, self.predict(targets), targets.y.numpy())
 
     def save(
         self, folder: str | Path, *, summary: str = "", metrics: dict[str, Any] | None = None
@@ -615,7 +459,3 @@ class SubgraphRecognizer(Members):
             own = {"device": device, "encoder": encoder, "bottleneck": bottleneck}
             model.further_ = tuple(cls.load(path, **own) for path in further)  # type: ignore[arg-type]
         return model
-
-
-def _own_bottleneck(name: str) -> str:
-    return preset(name).method

@@ -28,6 +28,7 @@ ELSEWHERE = {
     "data/entries.py": "tests/data/test_catalog.py",
     "data/from_pyg.py": "tests/data/test_packed.py",
     "data/headers.py": "tests/data/test_molecules.py",
+    "data/packed_files.py": "tests/data/test_packed.py",
     "data/ranges.py": "tests/data/test_packed.py",
     "data/sources.py": "tests/data/test_catalog.py",
     "data/tables.py": "tests/data/test_catalog.py",

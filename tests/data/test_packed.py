@@ -19,7 +19,8 @@ from torch_geometric.utils import coalesce
 from torch_geometric.utils import subgraph as pyg_subgraph
 
 from vgib.data.molecules import from_smiles
-from vgib.data.packed import FORMAT, FORMAT_VERSION, PackedGraphs
+from vgib.data.packed import PackedGraphs
+from vgib.data.packed_files import FORMAT, FORMAT_VERSION
 from vgib.errors import FileFormatError, InputError
 
 SIZES = [4, 1, 6, 3]

@@ -170,7 +170,8 @@ def _packed(
     found: Entry, source: Source, cache: Path, features: "Features", target: "Target"
 ) -> "PackedGraphs":
     """The graphs of a file, from a packed copy of what the same file gave before."""
-    from vgib.data.packed import FORMAT_VERSION, PackedGraphs
+    from vgib.data.packed import PackedGraphs
+    from vgib.data.packed_files import FORMAT_VERSION
 
     stem = Path(found.file).stem
     version = f"{features}-{target}-v{FORMAT_VERSION}.{READER_VERSION}"

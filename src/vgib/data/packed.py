@@ -1,12 +1,10 @@
 """A whole dataset of graphs in a few flat tensors, and batches of it by index arithmetic."""
 
 import hashlib
-import json
 import logging
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
-from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, Self, overload
 
@@ -15,8 +13,8 @@ import numpy.typing as npt
 import torch
 from torch import Tensor
 
-from vgib.data.files import read_safetensors, write_safetensors
 from vgib.data.from_pyg import FURTHER, PER_EDGE, PER_NODE, describe, fields_of
+from vgib.data.packed_files import read_packed, write_packed
 from vgib.data.ranges import offsets, pointers, ranges, select_ranges
 from vgib.errors import FileFormatError, InputError, UnwritableError
 from vgib.nn.sparse import Adjacency, Csr, Segments
@@ -27,8 +25,6 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-FORMAT = "vgib-packed-graphs"
-FORMAT_VERSION = 1
 HALF = (torch.float16, torch.bfloat16)
 """Precisions that are read, but not computed in."""
 
@@ -476,42 +472,12 @@ class PackedGraphs:
 
     def save(self, path: str | Path) -> None:
         """Writes one safetensors file, atomically."""
-        tensors = {
-            f.name: value.contiguous()
-            for f in fields(self)
-            if isinstance(value := getattr(self, f.name), Tensor)
-        }
-        for group in FURTHER:
-            tensors |= {f"{group}.{k}": v.contiguous() for k, v in getattr(self, group).items()}
-        if self.ids is not None:
-            encoded = [name.encode() for name in self.ids]
-            text = bytearray(b"".join(encoded) or b" ")
-            tensors["ids.bytes"] = torch.frombuffer(text, dtype=torch.uint8)
-            tensors["ids.ptr"] = pointers(torch.tensor([len(name) for name in encoded]))
-        about = {"format": FORMAT, "version": FORMAT_VERSION, "cardinalities": self.cardinalities}
-        write_safetensors(Path(path), tensors, {"about": json.dumps(about)})
+        write_packed(Path(path), {f.name: getattr(self, f.name) for f in fields(self)})
 
     @classmethod
     def load(cls, path: str | Path) -> Self:
         """Reads what :meth:`save` wrote; the tensors are memory-mapped."""
-        tensors, about = read_safetensors(Path(path), FORMAT, "packed graphs")
-        if about["version"] > FORMAT_VERSION:
-            raise FileFormatError(
-                f"{str(path)!r} was written by a newer version of vgib (format {about['version']}, "
-                f"this one reads up to {FORMAT_VERSION}); upgrade vgib"
-            )
-        ids = None
-        if "ids.ptr" in tensors:
-            text = tensors.pop("ids.bytes").numpy().tobytes()
-            ends = tensors.pop("ids.ptr").tolist()
-            ids = tuple(text[a:b].decode() for a, b in pairwise(ends))
-        codes = about["cardinalities"]
-        further: dict[str, Any] = {group: {} for group in FURTHER}
-        for name in [name for name in tensors if "." in name]:
-            group, key = name.split(".", 1)
-            further[group][key] = tensors.pop(name)
-        further |= tensors
-        return cls(ids=ids, cardinalities=None if codes is None else tuple(codes), **further)
+        return cls(**read_packed(Path(path)))
 
     @classmethod
     def load_or_make(cls, path: Path, make: Callable[[], Self], otherwise: str) -> Self:

@@ -4,12 +4,15 @@ import hashlib
 import json
 import os
 import pickletools
+import tempfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from safetensors import safe_open
 from safetensors.torch import load_file, save_file
 
@@ -283,3 +286,23 @@ def test_weights_that_are_no_numbers_are_refused(folder: Path, value: float) -> 
     change(folder, weights_sha256=hashlib.sha256((folder / WEIGHTS_FILE).read_bytes()).hexdigest())
     with pytest.raises(FileFormatError, match="no numbers"):
         load_model(folder)
+
+
+@pytest.mark.hostile
+@given(st.data())
+def test_whatever_stands_in_a_field_of_the_page_is_taken_or_refused_in_a_sentence(
+    data: st.DataObject,
+) -> None:
+    page = json.loads((zoo.SHIPPED / "qed" / CARD_FILE).read_text())
+    inside, field = page, data.draw(st.sampled_from(sorted(page)))
+    while isinstance(inside[field], dict) and inside[field] and data.draw(st.booleans()):
+        inside = inside[field]
+        field = data.draw(st.sampled_from(sorted(inside)))
+    leaf = st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=5)
+    inside[field] = data.draw(st.recursive(leaf, st.lists) | st.dictionaries(st.text(), leaf))
+    with tempfile.TemporaryDirectory() as folder:
+        Path(folder, CARD_FILE).write_text(json.dumps(page))
+        try:
+            Card.read(Path(folder))
+        except VgibError as error:
+            assert len(str(error)) < 600

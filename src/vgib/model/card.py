@@ -193,10 +193,11 @@ def bottleneck_named_now(name: Any, options: dict[str, Any]) -> tuple[Any, dict[
 
 def _as_chosen_now(content: Any) -> Any:
     """A card whose rule was one of old, with the rule and the criterion that it stands for."""
-    if isinstance(content, dict) and content.get("rule") in FORMER_RULES:
-        rule, by = FORMER_RULES[content["rule"]]
-        return content | {"rule": rule, "by": by}
-    return content
+    former = isinstance(content, dict) and content.get("rule")
+    if not isinstance(former, str) or former not in FORMER_RULES:
+        return content
+    rule, by = FORMER_RULES[former]
+    return content | {"rule": rule, "by": by}
 
 
 def versions() -> dict[str, str]:

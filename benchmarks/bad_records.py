@@ -53,6 +53,9 @@ RECORDS = {
 }
 """SMILES of which each costs itself, and nothing else."""
 
+NO_TEXT = "C\ud800C"
+"""What JSON can say and a command line can be given, and no file of text can hold."""
+
 
 def gzipped(unit: bytes, times: int) -> bytes:
     """A gzip file of a text that repeats itself: one member after the other, made in no time."""
@@ -118,14 +121,15 @@ def deep_json(depth: int = 100_000) -> bytes:
 def hostile_requests() -> Iterator[tuple[str, str, bytes, str, dict[str, str]]]:
     """Requests as name, route, body, kind of content and further headers."""
     kind = "application/json"
-    for name, smiles in RECORDS.items():
+    for name, smiles in {**RECORDS, "no text": NO_TEXT}.items():
         for route, asked in (
             ("/recognize", {"molecules": ["CCO", smiles]}),
             ("/inspect", {"molecule": smiles}),
             ("/draw", {"molecule": smiles}),
         ):
             yield name, route, json.dumps(asked).encode(), kind, {}
-        yield name, "/table", f"smiles\nCCO\n{smiles}\n".encode(), "text/csv", {}
+        table = f"smiles\nCCO\n{smiles}\n".encode(errors="surrogatepass")
+        yield name, "/table", table, "text/csv", {}
     yield "V3000", "/table?format=sdf", v3000().encode(), "text/plain", {}
     yield "V3000 that lies", "/table?format=sdf", v3000(3, 10**9).encode(), "text/plain", {}
     yield "endless line", "/table?format=smi", endless_line(200_000_000), "text/plain", {}

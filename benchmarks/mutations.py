@@ -7,9 +7,9 @@ Each mutation is one change to the syntax tree of one module: a comparison turne
 one, ``+`` for ``-``, ``and`` for ``or``, a condition negated, a constant increased, ``min`` for
 ``max``. The mutated module is written into a copy of the source, and the tests of the module, those
 of ``tests/test_mutations.py``, those of the same package that import the module and its doctests
-run against the copy. A test that fails there counts when it passes with the unchanged module; where it does not, it
-is left out and the others go on. A mutation that no test notices survives. There is one record for
-each mutation, a line of JSON.
+run against the copy. A test that fails there counts when it passes with the unchanged module; where
+it does not, it is left out and the others go on. A mutation that no test notices survives. There is
+one record for each mutation, a line of JSON.
 
 Which mutations are drawn depends on what they change and on the seed, not on the line or on how
 many there are: after a change of the code elsewhere the draw goes on as if nothing had happened.

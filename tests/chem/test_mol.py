@@ -252,3 +252,13 @@ def test_an_inchi_has_the_limits_of_a_smiles() -> None:
         parse(inchi, max_atoms=39)
     with pytest.raises(InputError, match="InChI of 10,011 letters"):
         parse(f"InChI=1S/C{'1' * 10_001}")
+
+
+@pytest.mark.hostile
+@pytest.mark.parametrize("stereo", [True, False])
+@pytest.mark.parametrize("smiles", ["[CH999999999]", f"C{'([H])' * 400}", "C[CH100]"])
+def test_hydrogens_by_the_hundred_are_refused_however_they_are_read(
+    smiles: str, stereo: bool
+) -> None:
+    with pytest.raises(InputError, match=r"check bond orders|draw it again"):
+        parse(smiles, stereo=stereo)

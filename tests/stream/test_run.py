@@ -262,6 +262,23 @@ def test_a_pipe_a_folder_and_a_name_that_is_too_long_are_no_places_for_an_output
 
 
 @pytest.mark.hostile
+def test_bytes_that_are_no_text_cost_their_record_and_name_no_output(
+    model: Path, tmp_path: Path
+) -> None:
+    said, out = os.fsdecode(b"\xff"), tmp_path / "a.csv"
+    tally = recognize_source(
+        ["CCO a", f"C{said} b", f"CCN {said}"], Recognize(model), Writing((out,))
+    )
+    assert (tally.recognized, tally.refused) == (1, 2)
+    assert "2,b,C?,holds bytes that are no text" in (tmp_path / "a.rejected.csv").read_text()
+    with pytest.raises(InputError, match="holds bytes that are no text; use another name"):
+        recognize_source(["CCO"], Recognize(model), Writing((tmp_path / f"{said}.csv",)))
+    named = tmp_path / f"{said}.smi"
+    named.write_text("CCO a\n")
+    assert recognize_source(named, Recognize(model), Writing((tmp_path / "b.csv",))).recognized == 1
+
+
+@pytest.mark.hostile
 def test_two_runs_into_one_output_are_told_of_each_other(model: Path, tmp_path: Path) -> None:
     out = tmp_path / "a.csv"
 

@@ -40,8 +40,8 @@ def why_unreadable(smiles: str, mol: Any = None) -> str:
         ring = [str(index + 1) for index in problem.GetAtomIndices()]
         more = f" and {len(ring) - MOST_NAMED} more" if len(ring) > MOST_NAMED else ""
         return (
-            f"the aromatic ring with atoms {', '.join(ring[:MOST_NAMED])}{more} has no valid alternation of double bonds; "
-            "check for a missing [nH] or a wrong charge"
+            f"the aromatic ring with atoms {', '.join(ring[:MOST_NAMED])}{more} has no valid "
+            "alternation of double bonds; check for a missing [nH] or a wrong charge"
         )
     return f"the structure is impossible ({problem.Message()}); check charges and bond orders"
 

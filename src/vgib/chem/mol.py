@@ -79,7 +79,7 @@ def written_as_smiles(text: str, *, max_atoms: int = MAX_ATOMS) -> str:
         raise InputError("the SMILES is empty; give a structure or remove the line")
     if not word.startswith(INCHI):
         return word
-    _refuse_length(word, LETTERS_AN_ATOM * max_atoms, "InChI", max_atoms)
+    _refuse_text(word, LETTERS_AN_ATOM * max_atoms, "InChI", max_atoms)
     with rdBase.BlockLogs():
         read = cast("Callable[..., Mol]", Chem.MolFromInchi)  # RDKit's stubs have no types for it
         mol = read(word, sanitize=False, removeHs=False)
@@ -113,7 +113,7 @@ def within_limits(text: str, max_atoms: int) -> Mol:
     Raises:
         InputError: the syntax is wrong, or there are too many letters, atoms or rings.
     """
-    _refuse_length(text, LETTERS_AN_ATOM * max_atoms, "SMILES", max_atoms)
+    _refuse_text(text, LETTERS_AN_ATOM * max_atoms, "SMILES", max_atoms)
     mol = Chem.MolFromSmiles(text, UNCHECKED)
     if mol is None:
         raise InputError(why_unreadable(text))
@@ -121,7 +121,12 @@ def within_limits(text: str, max_atoms: int) -> Mol:
     return mol
 
 
-def _refuse_length(text: str, most: int, what: str, max_atoms: int) -> None:
+def _refuse_text(text: str, most: int, what: str, max_atoms: int) -> None:
+    """Refuses what is too long, and what is no text: bytes that no letter begins with."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        raise InputError(f"the {what} holds bytes that are no text; write it again") from None
     if len(text) > most:
         raise InputError(
             f"a {what} of {len(text):,} letters, more than the {most:,} that are read where "
@@ -156,7 +161,7 @@ def _perceived(text: str, mol: Mol, stereo: bool) -> Mol:
         return mol
     try:
         Chem.SanitizeMol(mol)
-    except Chem.MolSanitizeException:
+    except (Chem.MolSanitizeException, RuntimeError):  # a refusal, or an invariant of its own
         raise InputError(why_unreadable(text)) from None
     return mol
 
@@ -191,7 +196,7 @@ def smiles_of_molblock(block: str, *, max_atoms: int = MAX_ATOMS) -> str:
     Raises:
         InputError: the block cannot be read, is too large, or the structure is impossible.
     """
-    _refuse_length(block, BLOCK_LETTERS_AN_ATOM * max_atoms, "mol block", max_atoms)
+    _refuse_text(block, BLOCK_LETTERS_AN_ATOM * max_atoms, "mol block", max_atoms)
     with rdBase.BlockLogs():
         if not _is_small(block, max_atoms):
             unchecked = _as_drawn(block)

@@ -117,6 +117,20 @@ def locked(path: Path, what: str) -> Iterator[None]:
         file.close()
 
 
+def check_name(path: Path) -> None:
+    """Refuses a name with bytes that are no text, since Arrow cannot open such a file.
+
+    Raises:
+        InputError: the name is such.
+    """
+    try:
+        str(path).encode()
+    except UnicodeEncodeError:
+        raise InputError(
+            f"the name {str(path)!r} holds bytes that are no text; use another name"
+        ) from None
+
+
 def check_replaceable(folder: Path, names: Collection[str]) -> None:
     """Refuses a folder that holds anything but files of these names, before any work is done."""
     if folder.exists() and not folder.is_dir():

@@ -5,12 +5,12 @@ from dataclasses import dataclass
 from itertools import groupby
 from typing import Any
 
-import pyarrow as pa
-
 from vgib.data.molecules import from_smiles
+from vgib.data.records import Record
 from vgib.errors import VgibError
 from vgib.select.policy import ANY, Selection
 from vgib.serve.shelf import ModelShelf
+from vgib.stream.chunks import table_of
 from vgib.stream.schema import LINE, SMILES
 from vgib.stream.writers import rows_of
 
@@ -61,7 +61,7 @@ def _together(shelf: ModelShelf, questions: Sequence[Question]) -> list[Reply | 
     """Questions of one kind; lines of the common table tell whose molecule is whose."""
     first = questions[0]
     texts = [text for question in questions for text in question.molecules]
-    chunk = pa.table({LINE: range(len(texts)), SMILES: texts})
+    chunk = table_of([Record(line, {SMILES: text}) for line, text in enumerate(texts)], SMILES)
     results, rejected = shelf.recognize(first.model, first.options)(chunk)
     rows = {row[LINE]: row for row in rows_of(results)}
     refused = {row[LINE]: row for row in rejected.to_pylist()}

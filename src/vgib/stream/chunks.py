@@ -60,7 +60,7 @@ def iter_chunks(
         others = list(dict.fromkeys(named_column(table, column) for column in (*carry, *needed)))
         check_carried(others)
         while batch := list(islice(records, size)):
-            yield Chunk(_table(batch, structure, name, others), table.share())
+            yield Chunk(table_of(batch, structure, name, others), table.share())
 
 
 def _others(table: Table, sample: list[Record], used: set[str | None]) -> list[str]:
@@ -76,7 +76,28 @@ def _others(table: Table, sample: list[Record], used: set[str | None]) -> list[s
     return [column for column in there if not is_result(column)]
 
 
-def _table(batch: list[Record], structure: str, name: str | None, others: list[str]) -> pa.Table:
+def table_of(
+    batch: list[Record], structure: str, name: str | None = None, others: Sequence[str] = ()
+) -> pa.Table:
+    """Records as a table; one that holds bytes that are no text has a problem that says so."""
+    try:
+        return _packed(batch, structure, name, others)
+    except UnicodeEncodeError:  # what a program or the command line gave need not be text
+        return _packed(list(map(_as_text, batch)), structure, name, others)
+
+
+def _as_text(record: Record) -> Record:
+    """The same record; with a question mark and a problem for bytes that no letter has."""
+    fields = {key: text.encode(errors="replace").decode() for key, text in record.fields.items()}
+    if fields == record.fields:
+        return record
+    problem = record.problem or "holds bytes that are no text; write it again as UTF-8"
+    return Record(record.line, fields, problem)
+
+
+def _packed(
+    batch: list[Record], structure: str, name: str | None, others: Sequence[str]
+) -> pa.Table:
     def cells(column: str | None) -> pa.Array:
         found = [record.fields.get(column) if column else None for record in batch]
         return pa.array(found, pa.string())

@@ -92,7 +92,8 @@ class Manifest:
             "recognized": self.recognized,
             "rejected": self.rejected,
         }
-        text = json.dumps({"totals": totals, **asdict(self)}, indent=1, ensure_ascii=False)
+        # In ASCII, since the name of a file need not be text.
+        text = json.dumps({"totals": totals, **asdict(self)}, indent=1)
         write_text(folder / NAME, text + "\n")
 
     def same_run(self, other: "Manifest") -> bool:

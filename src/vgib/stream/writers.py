@@ -18,7 +18,7 @@ import pyarrow.parquet as pq
 
 from vgib.chem.draw import draw
 from vgib.chem.sdf import SdWriter
-from vgib.data.files import ensure_writable, replacing, unwritable
+from vgib.data.files import check_name, ensure_writable, replacing, unwritable
 from vgib.errors import InputError, unknown_name
 from vgib.model.results import DECIMALS, DIGITS, rounded
 from vgib.stream.schema import BESIDE, Recognized
@@ -45,12 +45,14 @@ def check_outputs(paths: Sequence[Path]) -> None:
     """Refuses at once what could not be written in the end.
 
     Raises:
-        InputError: an ending is unknown, two outputs are the same file, or one is a pipe.
+        InputError: an ending is unknown, two outputs are the same file, one is a pipe, or its name
+            is no text.
         UnwritableError: a folder cannot be written to, or a name is too long.
     """
     for number, path in enumerate(paths):
         if path.suffix.lower() not in SUFFIXES:
             raise InputError(f"{str(path)!r} must end in {', '.join(SUFFIXES)}")
+        check_name(path)
         if path in paths[:number]:
             raise InputError(f"{str(path)!r} was asked for twice")
         try:

@@ -125,8 +125,10 @@ class Architecture(Settings):
 
     hidden: int = Field(16, ge=1, description="Channels of each layer.")
     depth: int = Field(2, ge=1, description="Number of message-passing layers.")
-    readout: Literal["sum", "mean"] = Field(
-        "sum", description="How the states of nodes become the state of their graph."
+    readout: Literal["sum", "mean", "norm"] = Field(
+        "sum",
+        description="How the states of nodes become the state of their graph; norm is the sum over "
+        "a hundred, so that a network begins close to the mean of its targets and learns gently.",
     )
     head_hidden: int = Field(16, ge=1, description="Hidden channels of the head.")
     dropout: float = Field(0.0, ge=0, lt=1, description="Dropout in the head.")
@@ -153,6 +155,9 @@ class Preset(Settings):
     )
     bottleneck: dict[str, Any] = Field(default_factory=dict)
     architecture: dict[str, Any] = Field(default_factory=dict)
+    bond_architecture: dict[str, Any] = Field(
+        default_factory=dict, description="What is different around the encoder for molecules."
+    )
     training: dict[str, Any] = Field(default_factory=dict)
 
 
@@ -178,8 +183,9 @@ PRESETS: dict[str, Preset] = {
         summary="What we found to work best; docs/presets.md says why.",
         method="vgib",
         encoder="gin",
-        bond_encoder="gine",
+        bond_encoder="gine-skip",
         architecture={"hidden": 64, "depth": 3, "head_hidden": 64},
+        bond_architecture={"readout": "norm"},
         training={"epochs": 20, "steps": 2000, "batch_size": 64, "lr": 3e-3, "cosine": True},
     ),
 }

@@ -72,7 +72,7 @@ def test_the_page_says_what_the_model_is(folder: Path) -> None:
     page = json.loads((folder / CARD_FILE).read_text())
     assert page["card_version"] == CARD_VERSION
     assert page["summary"] == "A toy." and page["metrics"] == {"r_squared": {"value": 0.1}}
-    assert (page["features"], page["encoder"], page["bottleneck"]) == ("rich", "gine", "vgib")
+    assert (page["features"], page["encoder"], page["bottleneck"]) == ("rich", "gine-skip", "vgib")
     assert page["architecture"]["hidden"] == 4 and page["training"]["epochs"] == 1
     assert page["data"]["graphs"] == len(SMILES) and len(page["data"]["sha256"]) == 64
     assert page["versions"] == versions()

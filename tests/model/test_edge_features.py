@@ -36,7 +36,7 @@ def colored(count: int, kind: str = "floats") -> list[Data]:
     return graphs
 
 
-@pytest.mark.parametrize("encoder", ["gine", "gat-edge"])
+@pytest.mark.parametrize("encoder", ["gine", "gine-skip", "gat-edge"])
 @pytest.mark.parametrize("kind", ["floats", "codes"])
 def test_what_only_edges_tell_is_learned_saved_and_explained(
     encoder: str, kind: str, tmp_path: Path

@@ -704,7 +704,9 @@ def test_molecules_are_their_graphs() -> None:
 
 
 def test_the_default_encoder_reads_bonds_where_there_are_any() -> None:
-    assert recognizer().fit(SMILES, QED).card_.encoder == "gine"
+    molecules = recognizer().fit(SMILES, QED)
+    assert molecules.card_.encoder == "gine-skip"
+    assert molecules.network_.readout == "norm"
     assert recognizer().fit(MOTIFS).card_.encoder == "gin"
     assert recognizer(preset="paper").fit(SMILES, QED).card_.encoder == "gcn"
     assert "gin" not in repr(SubgraphRecognizer())

@@ -49,7 +49,7 @@ CASES: dict[str, tuple[str, dict[str, Any]]] = {
 }
 STAGES = {"vgib-predictor": 1, "vgib-gate": 2}
 """The stage of training that a case is in, where it is not the first."""
-READOUTS = ["sum", "mean"]
+READOUTS = ["sum", "mean", "norm"]
 
 every_case = pytest.mark.parametrize("case", CASES)
 every_readout = pytest.mark.parametrize("readout", READOUTS)
@@ -323,7 +323,7 @@ def test_the_readout_equals_a_loop_over_graphs(readout: str, is_weighted: bool) 
     for a, b in zip(ORDINARY.node_ptr[:-1], ORDINARY.node_ptr[1:], strict=True):
         w = torch.ones(b - a, dtype=torch.float64) if weight is None else weight[a:b]
         total = (w.unsqueeze(1) * z[a:b]).sum(0)
-        expected.append(total if readout == "sum" else total / w.sum())
+        expected.append(total / {"sum": 1, "mean": w.sum(), "norm": 100}[readout])
     assert torch.allclose(encoded.pool(z, weight), torch.stack(expected))
 
 

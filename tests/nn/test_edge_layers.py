@@ -27,9 +27,9 @@ def graphs() -> PackedGraphs:
 def test_a_layer_is_pygs(name: str, graphs: PackedGraphs) -> None:
     ours = EDGE_LAYERS[name](4, 5, 3).eval()
     theirs: nn.Module = (
-        GINEConv(ours.nn, train_eps=True, edge_dim=3)
-        if name == "gine"
-        else GATConv(4, 5, edge_dim=3)
+        GATConv(4, 5, edge_dim=3)
+        if name == "gat-edge"
+        else GINEConv(ours.nn, train_eps=True, edge_dim=3)
     )
     theirs.load_state_dict(ours.state_dict())
     batch = graphs.batch()

@@ -52,6 +52,26 @@ def test_the_last_representations_can_be_normalized(name: str) -> None:
     torch.testing.assert_close(normed.states(x, adj)[0], plain.states(x, adj)[0])
 
 
+def test_a_skip_goes_back_to_where_the_nodes_started() -> None:
+    """The docstring's formula, written out."""
+    x, edges = random_graph()
+    attr = torch.rand(edges.shape[1], 3, dtype=torch.float64)
+    adj = Adjacency.from_edge_index(edges, len(x), attr=attr)
+    encoder = Encoder("gine-skip", 4, hidden=6, depth=2, edge_channels=3).double()
+    assert encoder.start is not None and encoder.end is not None
+    begun = encoder.start(x)
+    first = (begun + encoder.layers[0](begun.relu(), adj)).relu()
+    second = (begun + encoder.layers[1](first, adj)).relu()
+    last = encoder.end(torch.cat([x, second], dim=1)).relu()
+    for found, wanted in zip(encoder.states(x, adj), (first, last), strict=True):
+        torch.testing.assert_close(found, wanted)
+    torch.testing.assert_close(encoder(x, edges, attr), last)
+    bare = Encoder("gine-skip", 4, hidden=6, depth=2, edge_channels=3, last_relu=False).double()
+    bare.load_state_dict(encoder.state_dict())
+    torch.testing.assert_close(bare(x, adj).relu(), last)
+    assert bare(x, adj).min() < 0
+
+
 def test_an_unknown_layer_and_a_depth_of_zero_are_refused() -> None:
     with pytest.raises(UnknownNameError, match="did you mean 'gcn'"):
         Encoder("gcnn", 4)

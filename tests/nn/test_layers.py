@@ -174,6 +174,7 @@ def test_a_layer_is_finite_without_edges(name: str) -> None:
 THEIRS_WITH_EDGES = {
     "gat-edge": lambda i, o, e: pyg.GATConv(i, o, edge_dim=e),
     "gine": lambda i, o, e: pyg.GINEConv(mlp_of(i, o), train_eps=True, edge_dim=e),
+    "gine-skip": lambda i, o, e: pyg.GINEConv(nn.Linear(i, o), train_eps=True, edge_dim=e),
 }
 
 

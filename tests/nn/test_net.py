@@ -61,7 +61,7 @@ CLASSES = PackedGraphs.from_data(random_data(targets=0))
 
 
 @pytest.mark.parametrize("name", NAMES)
-@pytest.mark.parametrize("readout", ["sum", "mean"])
+@pytest.mark.parametrize("readout", ["sum", "mean", "norm"])
 def test_pygs_signature_gives_what_the_packed_entrance_gives(name: str, readout: str) -> None:
     net = make_net(name, readout=readout).eval()
     items = random_data()
@@ -209,7 +209,7 @@ def test_a_positive_output_is_never_negative() -> None:
 # ---- what is predicted from --------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("readout", ["sum", "mean"])
+@pytest.mark.parametrize("readout", ["sum", "mean", "norm"])
 @pytest.mark.parametrize("view", ["clean", "subgraph", "perturbed"])
 def test_the_prediction_comes_from_what_was_asked_for(view: Any, readout: str) -> None:
     net = make_net(readout=readout, bottleneck_options={"predict_from": view}).eval()
@@ -224,7 +224,7 @@ def test_the_prediction_comes_from_what_was_asked_for(view: Any, readout: str) -
     for g in range(len(CLASSES)):
         own = batch.graphs.batch == g
         total = (keep[own, None] * encoded.h[own]).sum(0)
-        pooled.append(total if readout == "sum" else total / keep[own].sum())
+        pooled.append(total / {"sum": 1, "mean": keep[own].sum(), "norm": 100}[readout])
     graph = perturbed.graph if view == "perturbed" else torch.stack(pooled)
     output, scores = net.predict(batch.x, batch.adj, batch.graphs)
     assert torch.allclose(output, net.head(graph), atol=1e-6)

@@ -57,9 +57,9 @@ Classes = Annotated[
 Encoder = Annotated[
     str | None,
     typer.Option(
-        help="The kind of network that reads graphs: gcn, gat, sage or gin; gine and gat-edge "
-        "read bonds too. By default that of the preset: recommended is gine for molecules and gin "
-        "for other graphs."
+        help="The kind of network that reads graphs: gcn, gat, sage or gin; gine, "
+        "gine-skip and gat-edge read bonds too. By default that of the preset: recommended is "
+        "gine-skip for molecules and gin for other graphs."
     ),
 ]
 Bottleneck = Annotated[

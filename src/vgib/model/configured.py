@@ -121,9 +121,12 @@ class Configured:
             raise InputError(f"cannot compute on device {str(self.device)!r}: {why}") from None
         self.settings()
 
-    def settings(self) -> Resolved:
-        """Every setting: the preset's, with the given options over them."""
+    def settings(self, encoder: str | nn.Module | None = None) -> Resolved:
+        """Every setting: the preset's for such an encoder, with the given options over them."""
         chosen = preset(self.preset)
+        around = chosen.architecture
+        if chosen.bond_encoder in (encoder, self.encoder):
+            around = around | chosen.bond_architecture
 
         def merged(fields: Iterable[str], base: dict[str, Any]) -> dict[str, Any]:
             return base | {k: v for k, v in self.options.items() if k in set(fields)}
@@ -135,7 +138,7 @@ class Configured:
         if "epochs" in self.options:  # who says how many epochs means as many
             training = training | {"steps": 0}
         return Resolved(
-            Architecture.of(**merged(Architecture.model_fields, chosen.architecture)),
+            Architecture.of(**merged(Architecture.model_fields, around)),
             Training.of(**merged(Training.model_fields, training)),
             options if kind is None else checked_options(parameters_of(kind), options),
         )

@@ -72,11 +72,11 @@ class SubgraphRecognizer(Configured, Members):
     SubgraphRecognizer('gin', 'vgib', preset='recommended', epochs=20, seed=1)
 
     Args:
-        encoder: ``"gcn"``, ``"gat"``, ``"sage"``, ``"gin"``; ``"gine"`` or ``"gat-edge"``, which
-            read bonds or the graphs' ``edge_attr``; or any module that is called with
-            ``(x, edge_index)``, and ``edge_attr`` where it names it, and has an attribute
-            ``out_channels``. A copy of it is trained. That of the preset when ``None``:
-            recommended is ``"gine"`` for molecules and ``"gin"`` for other graphs.
+        encoder: ``"gcn"``, ``"gat"``, ``"sage"``, ``"gin"``; ``"gine"``, ``"gine-skip"`` or
+            ``"gat-edge"``, which read bonds or the graphs' ``edge_attr``; or any module that is
+            called with ``(x, edge_index)``, and ``edge_attr`` where it names it, and has an
+            attribute ``out_channels``. A copy of it is trained. That of the preset when ``None``:
+            recommended is ``"gine-skip"`` for molecules and ``"gin"`` for other graphs.
         bottleneck: ``"vgib"``, ``"vgib-paper"``, ``"vgib-reference"``, ``"gib"``, ``"gsat"``,
             ``"gmt-sam"``, ``"attention"``, ``"none"``, or a
             :class:`~vgib.nn.bottleneck.Bottleneck`, class or instance (of which a copy is trained);
@@ -165,15 +165,15 @@ class SubgraphRecognizer(Configured, Members):
             on_step: Called with every term of every finished step, as tensors.
             loop: Who trains: this process, or a :class:`vgib.train.on_ray.RayTraining`.
         """
-        architecture, training, bottleneck_options = self.settings()
         packed = with_labels(as_packed(graphs, self.features, self.standard), y)
         task, classes = task_of(packed, self.task)
         packed = as_targets(packed, task, classes)
         assert packed.y is not None
         outputs = labels_each(packed) if classes is None else len(classes)
+        encoder = self._encoder_for(packed)
+        architecture, training, bottleneck_options = self.settings(encoder)
         index, split = self._training_part(packed, val, training)
         kind = atom_features(packed)
-        encoder = self._encoder_for(packed)
         card = Card(
             task=task,
             outputs=outputs,

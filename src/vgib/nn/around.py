@@ -53,8 +53,8 @@ class VGIB(nn.Module):
             for values, a single logit, or logits of several labels. By default the former where
             there is a head with more than one output.
         steps: How many steps training has; more do no harm. The gate begins to learn at half.
-        readout: ``"sum"``, ``"mean"``, or a function of ``(h, batch)`` such as PyG's
-            ``global_max_pool``.
+        readout: ``"sum"``, ``"mean"``, ``"norm"`` (a hundredth of the sum), or a function of
+            ``(h, batch)`` such as PyG's ``global_max_pool``.
         in_channels: Channels of the node features; by default what the encoder says.
         channels: Channels of its representations; by default its ``out_channels``.
         edge_channels: Channels of ``edge_attr`` (for integer codes: how many there are), which the
@@ -144,7 +144,7 @@ class VGIB(nn.Module):
             (h.detach(),),
             edges,
             graphs,
-            "mean" if self.readout == "mean" else "sum",
+            "sum" if callable(self.readout) else self.readout,
         )
         if callable(self.readout):
             graph = self.readout(h, batch)

@@ -12,7 +12,10 @@ from vgib.nn.sparse import Adjacency, Segments
 from vgib.registry import Registry, refuse_unknown_options
 
 PredictFrom = Literal["perturbed", "subgraph", "clean", "average"]
-Readout = Literal["sum", "mean"]
+Readout = Literal["sum", "mean", "norm"]
+NORM = 100.0
+"""What the readout ``"norm"`` divides sums by, as chemprop does."""
+
 Task = Literal["regression", "classification"]
 
 
@@ -49,8 +52,9 @@ class Encoded:
             that looks at the features alone is spared the encoder.
         adj: The edges.
         graphs: Which nodes belong to which graph.
-        readout: How nodes become a graph; ``None`` for a frozen network, whose readout is its own
-            affair: a bottleneck then gives the perturbed nodes ``z`` beside ``graph``.
+        readout: How nodes become a graph, with ``"norm"`` by their sum over :data:`NORM`; ``None``
+            for a frozen network, whose readout is its own affair: a bottleneck then gives the
+            perturbed nodes ``z`` beside ``graph``.
         inputs: The features as the graphs have them, before they were embedded, if they are known.
         head: What makes an output of a graph's readout.
         target: What is to be predicted, in training: the classes ``[num_graphs]`` or values.
@@ -87,7 +91,12 @@ class Encoded:
 
     def as_readout(self, total: Tensor) -> Tensor:
         """The readout of nodes whose sum is known, with noise in the place of some of them."""
-        return total if self.readout == "sum" else self.graphs.divide(total)
+        match self.readout:
+            case "sum":
+                return total
+            case "norm":
+                return total / NORM
+        return self.graphs.divide(total)
 
     @cached_property
     def output(self) -> Tensor:

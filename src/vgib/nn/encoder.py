@@ -16,15 +16,26 @@ NAMES = (*LAYERS, *EDGE_LAYERS)
 
 
 class Encoder(nn.Module):
-    """A stack of one kind of layer, each but the GIN's followed by a ReLU.
+    r"""A stack of one kind of layer, each but the GIN's followed by a ReLU.
+
+    In ``"gine-skip"`` every layer adds to where the nodes started, and a last linear map is handed
+    their features once more:
+
+    .. math:: h^0 = \operatorname{ReLU}(W_0 x), \quad
+              h^l = \operatorname{ReLU}\bigl(W_0 x + \operatorname{GINE}_l(h^{l-1})\bigr), \quad
+              h = \operatorname{ReLU}\bigl(W [x, h^L]\bigr)
+
+    so that no norm is needed for depth. Chemprop's networks are built in this way (Yang et al.,
+    "Analyzing Learned Molecular Representations for Property Prediction", J. Chem. Inf. Model.
+    2019, arXiv 1904.01561), with messages between bonds.
 
     The layers are plain torch modules on an :class:`Adjacency`. When the encoder is handed PyG's
     ``edge_index``, or :func:`vgib.nn.pyg_layers.open_to_pyg` is called, PyG's layers take their
     place, with the same parameters, so that PyG's explainers and masks work on them.
 
     Args:
-        layer: ``"gcn"``, ``"gat"``, ``"sage"`` or ``"gin"``; or ``"gine"`` or ``"gat-edge"``, which
-            read edge features.
+        layer: ``"gcn"``, ``"gat"``, ``"sage"`` or ``"gin"``; or ``"gine"``, ``"gine-skip"`` or
+            ``"gat-edge"``, which read edge features.
         in_channels: Channels of the node features.
         hidden: Channels of every layer's output.
         depth: Number of layers.
@@ -51,7 +62,11 @@ class Encoder(nn.Module):
             raise unknown_name("encoder", layer, NAMES)
         if depth < 1 or hidden < 1:
             raise InputError(f"depth and hidden must be at least 1; got {depth} and {hidden}")
-        widths = [in_channels, *[hidden] * depth]
+        skips = layer == "gine-skip"
+        self.start = nn.Linear(in_channels, hidden) if skips else None
+        self.end = nn.Linear(in_channels + hidden, hidden) if skips else None
+        self.last_relu = last_relu
+        widths = [hidden if skips else in_channels, *[hidden] * depth]
         self.reads_edges = layer in EDGE_LAYERS
         self.layers = nn.ModuleList(
             EDGE_LAYERS[layer](*pair, edge_channels) if self.reads_edges else LAYERS[layer](*pair)
@@ -59,7 +74,9 @@ class Encoder(nn.Module):
         )
         # GIN's own MLP ends in a ReLU and a batch norm.
         is_gin = layer in ("gin", "gine")
-        self.relu_after = [not is_gin and (last_relu or i < depth - 1) for i in range(depth)]
+        self.relu_after = [
+            not is_gin and (last_relu or skips or i < depth - 1) for i in range(depth)
+        ]
         self.norm = BatchNorm(hidden) if normalize and not is_gin else None
         self.out_channels, self.edge_channels = hidden, edge_channels
 
@@ -81,12 +98,19 @@ class Encoder(nn.Module):
                 if edge_attr is None:
                     raise InputError("this encoder reads edge features; pass edge_attr")
                 more = (as_channels(edge_attr, self.edge_channels),)
-        found = []
+        found, inputs = [], x
+        begun = None if self.start is None else self.start(x)
+        x = x if begun is None else begun.relu()
         for layer, relu in zip(self.layers, self.relu_after, strict=True):
             x = layer(x, edge_index, *more)
+            if begun is not None:
+                x = begun + x
             if relu:
                 x = x.relu()
             found.append(x)
+        if self.end is not None:
+            x = self.end(torch.cat([inputs, x], dim=1))
+            found[-1] = x = x.relu() if self.last_relu else x
         if self.norm is not None:
             found[-1] = self.norm(x)
         return tuple(found)

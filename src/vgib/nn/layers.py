@@ -185,7 +185,8 @@ class GIN(nn.Module):
         super().__init__()
         self.eps = nn.Parameter(torch.zeros(1))
         first, second = nn.Linear(inputs, outputs), nn.Linear(outputs, outputs)
-        self.nn = nn.Sequential(first, nn.ReLU(), second, nn.ReLU(), BatchNorm(outputs))
+        parts = (first, nn.ReLU(), second, nn.ReLU(), BatchNorm(outputs))
+        self.nn: nn.Module = nn.Sequential(*parts)
         first.reset_parameters()
         second.reset_parameters()
 
@@ -223,6 +224,19 @@ class GINE(nn.Module):
     def forward(self, x: Tensor, adj: Adjacency) -> Tensor:
         """``[num_nodes, inputs] -> [num_nodes, outputs]``."""
         return gine(x, adj, self.nn, self.eps, self.lin)
+
+
+class SkipGINE(GINE):
+    """A layer that computes :func:`gine` with one linear map in the place of the MLP.
+
+    The stack around it adds the start and the ReLU; see :class:`vgib.nn.encoder.Encoder`.
+    """
+
+    def __init__(self, inputs: int, outputs: int, edge_channels: int) -> None:
+        nn.Module.__init__(self)
+        self.eps = nn.Parameter(torch.zeros(1))
+        self.nn = nn.Linear(inputs, outputs)
+        self.lin = nn.Linear(edge_channels, inputs)
 
 
 class EdgeGAT(nn.Module):
@@ -264,5 +278,9 @@ LAYERS: dict[str, Callable[[int, int], nn.Module]] = {
     "sage": SAGE,
 }
 
-EDGE_LAYERS: dict[str, Callable[[int, int, int], nn.Module]] = {"gat-edge": EdgeGAT, "gine": GINE}
+EDGE_LAYERS: dict[str, Callable[[int, int, int], nn.Module]] = {
+    "gat-edge": EdgeGAT,
+    "gine": GINE,
+    "gine-skip": SkipGINE,
+}
 """Layers that read edge features, by the channels of inputs, outputs and edges."""

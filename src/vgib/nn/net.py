@@ -25,6 +25,9 @@ from vgib.nn.sparse import Adjacency, Segments
 Goal = Literal["regression", "classification", "multilabel"]
 """What is predicted: values, one of several classes, or which of several labels a graph has."""
 
+OF_PARTS = {"gine-skip": "gine"}
+"""Layers for the parts of graphs, where they are other ones than for the whole."""
+
 THREE_VIEWS: tuple[PredictFrom, ...] = ("subgraph", "perturbed", "clean")
 """Three ways to read a graph at test time: its kept nodes, the perturbed graph that is expected,
 the whole."""
@@ -44,7 +47,7 @@ class SubgraphNet(nn.Module):
             ``"multilabel"`` (cross-entropy of each label, whose probability is a sigmoid). To a
             bottleneck the logits of labels are values.
         outputs: Number of classes, values or labels.
-        readout: ``"sum"`` or ``"mean"`` over nodes.
+        readout: ``"sum"`` or ``"mean"`` over nodes, or ``"norm"``, a hundredth of their sum.
         head_hidden: Width of the head's hidden layer.
         dropout: In the head.
         positive_output: A ReLU after the regression head, as in the authors' program.
@@ -66,8 +69,9 @@ class SubgraphNet(nn.Module):
         super().__init__()
         if task not in get_args(Goal):
             raise InputError(f"task must be one of {', '.join(get_args(Goal))}; got {task!r}")
-        if readout not in ("sum", "mean"):
-            raise InputError(f"readout must be 'sum' or 'mean'; got {readout!r}")
+        if readout not in get_args(Readout):
+            known = ", ".join(get_args(Readout))
+            raise InputError(f"readout must be one of {known}; got {readout!r}")
         self.features = features
         self.encoder = encoder
         self.bottleneck = bottleneck
@@ -293,7 +297,7 @@ def build(
         depth=architecture.depth if isinstance(encoder, str) else 1,
         outputs=outputs,
         task="classification" if task == "classification" else "regression",
-        **({"layer": encoder} if isinstance(encoder, str) else {}),
+        **({"layer": OF_PARTS.get(encoder, encoder)} if isinstance(encoder, str) else {}),
         edge_channels=edge_channels,
     )
     return SubgraphNet(

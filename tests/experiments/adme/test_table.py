@@ -4,6 +4,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.experiments.invented import file_record
 
 from vgib.experiments.adme import table as adme
 from vgib.experiments.engine import drawing
@@ -27,8 +28,7 @@ def records(made: Recipe, tmp_path: Path) -> Records:
         measured = [0.0, 1.0, 3.0, 4.0]
         result: dict[str, Any] = dict.fromkeys((*adme.LONG, *adme.PARTS), 0.25)
         result |= {"measured": measured, "predicted": [y + OFF[method] for y in measured]}
-        record = {"key": job.key(), "job": job.model_dump(mode="json"), "result": result}
-        found.append(job.cell(), record | {"seconds": {}, "host": {}, "versions": {}})
+        file_record(found, job, result)
     return found
 
 

@@ -4,6 +4,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.experiments.invented import file_record
 
 from vgib.experiments.cliffs import table as cliffs
 from vgib.experiments.engine import drawing
@@ -36,15 +37,7 @@ def records(made: Recipe, tmp_path: Path) -> Records:
         for name, count in pairs.items():
             result |= {f"pairs_{name}": count, f"right_{name}": share * count}
             result[f"direction_{name}"] = share if count else None
-        record = {
-            "key": job.key(),
-            "job": job.model_dump(mode="json"),
-            "result": result,
-            "seconds": {},
-            "host": {},
-            "versions": {},
-        }
-        found.append(job.cell(), record)
+        file_record(found, job, result)
     return found
 
 

@@ -3,10 +3,11 @@
 from pathlib import Path
 
 import pytest
+from tests.experiments.invented import file_record
 
 from vgib.experiments.engine import drawing
 from vgib.experiments.engine.recipe import recipe
-from vgib.experiments.engine.records import FIELDS, Records
+from vgib.experiments.engine.records import Records
 from vgib.experiments.figure2b import table as noise
 
 
@@ -15,8 +16,7 @@ def records_of(folder: Path) -> Records:
     subset = {"version": "list", "property": "qed", "method": "vgib-paper"}
     for job in recipe("figure2b").jobs(subset=subset):
         each = {"found": [40, 50, 60], "others": [10, 20, 30], "random": [30, 30, 30]}
-        told = {"key": job.key(), "result": {"each": each}, "seconds": {"cpu": 1.0}}
-        records.append(job.cell(), dict.fromkeys(FIELDS) | told)
+        file_record(records, job, {"each": each}, {"cpu": 1.0})
     return records
 
 

@@ -4,9 +4,11 @@ from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
 
+from tests.experiments.invented import file_record
+
 from vgib.experiments.engine import drawing
 from vgib.experiments.engine.recipe import recipe
-from vgib.experiments.engine.records import FIELDS, Records
+from vgib.experiments.engine.records import Records
 from vgib.experiments.figure3.table import common, picture, placed
 
 
@@ -27,8 +29,7 @@ def test_molecules_are_down_and_methods_across(tmp_path: Path) -> None:
     for method in ("att05", "gib"):
         (job,) = recipe("figure3").jobs(subset={"property": "qed", "method": method})
         shown = [molecule("CCO", 3), molecule("CCCN", 4)]
-        told = {"key": job.key(), "result": {"molecules": shown}, "seconds": {"cpu": 1.0}}
-        records.append(job.cell(), dict.fromkeys(FIELDS) | told)
+        file_record(records, job, {"molecules": shown}, {"cpu": 1.0})
     drawn = drawing.draw(recipe("figure3"), records)
     root = ElementTree.fromstring(drawn.figures["figure3_list_qed.svg"])
     assert len(root.findall("{http://www.w3.org/2000/svg}svg")) == 2 * 3

@@ -4,6 +4,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.experiments.invented import file_record
 
 from vgib.experiments.engine import drawing
 from vgib.experiments.engine.recipe import Recipe, recipe
@@ -36,15 +37,7 @@ def records(made: Recipe, tmp_path: Path) -> Records:
             result["edge_auc"] = 0.985
         result |= {"kept": 0.2, "share": 0.3, "accuracy_explained": 1.0, "part_accuracy": 1.0}
         result["wrongly_marked"] = None
-        record = {
-            "key": job.key(),
-            "job": job.model_dump(mode="json"),
-            "result": result,
-            "seconds": {},
-            "host": {},
-            "versions": {},
-        }
-        found.append(job.cell(), record)
+        file_record(found, job, result)
     return found
 
 

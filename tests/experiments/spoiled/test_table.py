@@ -2,6 +2,8 @@
 
 from pathlib import Path
 
+from tests.experiments.invented import file_record
+
 from vgib.experiments.engine.recipe import recipe
 from vgib.experiments.engine.records import Records
 from vgib.experiments.spoiled import table
@@ -16,8 +18,7 @@ def test_the_table_has_a_row_for_each_set_and_way_with_the_paired_difference(
         told = job.model_dump(mode="json")
         value = level[told["method"]] + told["seed"] / 100
         result = dict.fromkeys(table.MEASURES, value)
-        rest = {"seconds": {}, "host": {}, "versions": {}}
-        records.append(job.cell(), {"key": job.key(), "job": told, "result": result, **rest})
+        file_record(records, job, result)
     drawn = table.draw(made, records)
     assert len(drawn.tables) == len(table.MEASURES)
     rows = {row[:2]: row[2:] for row in drawn.tables[0].rows}

@@ -6,10 +6,11 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tests.experiments.invented import file_record
 
 from vgib.experiments.engine import drawing
 from vgib.experiments.engine.recipe import Recipe, recipe
-from vgib.experiments.engine.records import FIELDS, Records
+from vgib.experiments.engine.records import Records
 from vgib.experiments.engine.statistics import verdict
 from vgib.experiments.table1 import table as interpretation
 from vgib.experiments.table1.cells import DivergenceCell, cells, gap_share
@@ -38,8 +39,7 @@ def write(made: Recipe, records: Records, invented: Invented) -> Write:
     def file(method: str, *owns: int, version: str = "list", target: str = "qed") -> None:
         subset = {"version": version, "property": target, "method": method}
         for job, own in zip(made.jobs(subset=subset), owns, strict=False):
-            told = {"key": job.key(), "result": invented(own), "seconds": {"cpu": 2.0}}
-            records.append(job.cell(), dict.fromkeys(FIELDS) | told)
+            file_record(records, job, invented(own), {"cpu": 2.0})
 
     return file
 

@@ -3,9 +3,11 @@
 from pathlib import Path
 from typing import Any
 
+from tests.experiments.invented import file_record
+
 from vgib.experiments.engine import drawing
 from vgib.experiments.engine.recipe import recipe
-from vgib.experiments.engine.records import FIELDS, Records
+from vgib.experiments.engine.records import Records
 from vgib.experiments.table2 import table as dynamics
 
 
@@ -14,8 +16,7 @@ def written(name: str, folder: Path, seconds: dict[str, list[float]], **more: An
     for method, times in seconds.items():
         jobs = recipe(name).jobs(subset={"version": "list", "method": method})
         for job, cpu in zip(jobs, times, strict=False):
-            told = {"key": job.key(), "result": {"steps": 40} | more, "seconds": {"cpu": cpu}}
-            records.append(job.cell(), dict.fromkeys(FIELDS) | told)
+            file_record(records, job, {"steps": 40} | more, {"cpu": cpu})
     return records
 
 

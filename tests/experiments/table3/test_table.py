@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tests.experiments.invented import file_record
 
 from vgib.experiments.engine import drawing
 from vgib.experiments.engine.recipe import Recipe, recipe
@@ -63,15 +64,8 @@ def records(made: Recipe, tmp_path: Path) -> Records:
     for job in made.jobs(subset={"property": "qed", "gnn": "gcn-2x16", "seed": [101, 102]}):
         method = job.model_dump()["method"]
         if method in QUALITY:
-            record = {
-                "key": job.key(),
-                "job": job.model_dump(mode="json"),
-                "result": result(*QUALITY[method]),
-                "seconds": {"fit": 1.0, "explain": 0.1, "per_graph": 0.001, "job": 2.0},
-                "host": {},
-                "versions": {},
-            }
-            found.append(job.cell(), record)
+            seconds = {"fit": 1.0, "explain": 0.1, "per_graph": 0.001, "job": 2.0}
+            file_record(found, job, result(*QUALITY[method]), seconds)
     return found
 
 

@@ -111,3 +111,9 @@ def test_an_unknown_format_is_answered_with_the_nearest():
 def test_a_bond_of_two_colors_is_as_thick_as_one_of_one_color():
     strips = _strips(Place(0, 0), Place(9, 0), 3, (0.0, 0.0, 0.0), (1.0, 1.0, 1.0))
     assert {strip.width for strip in strips} == {6}
+
+
+def test_a_picture_may_be_eighty_pixels_wide_and_no_fewer():
+    assert draw("CCO", size=(80, 80)).startswith("<svg")
+    with pytest.raises(InputError, match="at least 80"):
+        draw("CCO", size=(79, 200))

@@ -12,7 +12,7 @@ from torch_geometric.data import Batch, Data
 import vgib.explain  # noqa: F401  # registers
 from vgib.data.packed import PackedGraphs
 from vgib.errors import InputError, NotFittedError, UnknownNameError
-from vgib.explain.explainer import Explainer, as_batch, as_graphs, explainers
+from vgib.explain.explainer import Explainer, as_batch, as_graphs, check_positive, explainers
 
 # Each method at toy size.
 CASES: dict[str, dict[str, Any]] = {
@@ -196,3 +196,14 @@ def test_graphs_come_in_every_form(data: list[Data]) -> None:
     assert as_graphs(odd).num_edges == 3
     with pytest.raises(InputError, match="PyG Data objects; got int"):
         as_graphs([1])
+
+
+@pytest.mark.parametrize("value", ["one", None, -1, -0.5, 0])
+def test_an_option_that_counts_is_a_number_above_zero(value: Any) -> None:
+    with pytest.raises(InputError, match="steps must be positive; got"):
+        check_positive("steps", value)
+    check_positive("steps", 1)
+    check_positive("weight", 0, or_zero=True)
+    if value != 0:
+        with pytest.raises(InputError, match="weight must be zero or positive; got"):
+            check_positive("weight", value, or_zero=True)

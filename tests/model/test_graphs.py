@@ -5,8 +5,10 @@ import torch
 from torch.utils.data import Subset
 from torch_geometric.data import Batch, Data
 
+from vgib.data.packed import PackedGraphs
 from vgib.errors import InputError
-from vgib.model.graphs import as_packed, edge_features
+from vgib.model.graphs import as_packed, as_read_by, edge_features
+from vgib.model.recognizer import SubgraphRecognizer
 
 EDGES = torch.tensor([[0, 1], [1, 0]])
 
@@ -37,3 +39,23 @@ def test_what_an_encoder_reads_of_edges() -> None:
         edge_features("gine", as_packed([pair()], None))
     with pytest.raises(InputError, match="edge_attr holds 2 columns of codes"):
         edge_features("gine", as_packed([pair(edge_attr=torch.ones(2, 2).long())], None))
+
+
+def test_edges_that_carry_what_was_trained_on_are_read_and_others_are_refused() -> None:
+    def with_floats(width: int) -> PackedGraphs:
+        return as_packed([pair(edge_attr=torch.rand(2, width))], None)
+
+    model = SubgraphRecognizer("gine", hidden=4, depth=1, epochs=1)
+    model.fit(as_packed([pair(edge_attr=torch.rand(2, 3))] * 6, None), [0, 1] * 3)
+    assert as_read_by(model.card_, with_floats(3)).num_edges == 2
+    for width in (2, 4):
+        with pytest.raises(InputError, match=rf"have {width} features.* trained on 3"):
+            as_read_by(model.card_, with_floats(width))
+
+
+@pytest.mark.parametrize("columns", [(), (1,)])
+def test_codes_may_be_a_row_or_a_column(columns: tuple[int, ...]) -> None:
+    codes = as_packed([pair(edge_attr=torch.tensor([0, 6]).reshape(2, *columns))], None)
+    assert edge_features("gine", codes) == {"edge_features": "codes", "edge_channels": 7}
+    floats = as_packed([pair(edge_attr=torch.rand(2, *columns))], None)
+    assert edge_features("gine", floats) == {"edge_features": "floats", "edge_channels": 1}

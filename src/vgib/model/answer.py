@@ -215,22 +215,41 @@ class Answer:
         chain (:mod:`vgib.model.effects`), shared equally by its atoms: effects of one molecule add
         up to its prediction less what is predicted from no atom.
         """
-        pieces = self._pieces
-        starts = self.graphs.node_ptr.tolist()
-        games = []
-        for (low, high), pairs in zip(pairwise(starts), edges(self.graphs), strict=True):
-            games.append(Game.of(pieces[low:high], pairs.tolist()))
+        each = self.effects_of(range(len(self.graphs)))
+        return np.concatenate(each) if each else np.zeros(0)
+
+    def effects_of(self, graphs: Sequence[int]) -> list[Array]:
+        """The effects of the atoms of some molecules; what was asked before is not asked again."""
+        new = [graph for graph in graphs if graph not in self._effects]
+        starts, pairs = self.graphs.node_ptr.tolist(), edges(self.graphs)
+        games = [
+            Game.of(self._pieces[slice(*starts[graph : graph + 2])], pairs[graph].tolist())
+            for graph in new
+        ]
 
         def value(masks: list[Mask]) -> list[Array]:
             counts = [len(each) for each in masks]
-            places = [self.parts.places(graph, each) for graph, each in enumerate(masks)]
+            places = [
+                self.parts.places(graph, each) for graph, each in zip(new, masks, strict=True)
+            ]
             outputs = self.parts.values(np.concatenate(places), self.numbers)
-            owner = np.repeat(np.arange(len(counts)), counts)
+            owner = np.repeat(new, counts)
             return np.split(self._followed(outputs, owner), np.cumsum(counts)[:-1])
 
         found = game_effects(value, games, limit=COALITIONS, samples=ORDERS)
-        each = [spread_over_nodes(game, own.values) for game, own in zip(games, found, strict=True)]
-        return np.concatenate(each) if each else np.zeros(0)
+        for graph, game, own in zip(new, games, found, strict=True):
+            self._effects[graph] = spread_over_nodes(game, own.values)
+        return [self._effects[graph] for graph in graphs]
+
+    @cached_property
+    def _effects(self) -> dict[int, Array]:
+        return {}
+
+    @cached_property
+    def nothing(self) -> Tensor:
+        """What each member predicts from no atom at all, ``[members, outputs]``."""
+        empty = np.zeros((1, int(self.graphs.sizes[0])), dtype=bool)
+        return self.parts.values(self.parts.places(0, empty), self.numbers)[:, 0]
 
     @cached_property
     def _pieces(self) -> Array:

@@ -98,12 +98,14 @@ class PartValues:
             self._known = np.pad(self._known, ((0, 0), (0, more)))
 
     def _predict(self, places: Array, members: Sequence[int]) -> None:
-        if not len(places):
-            return
-        owners, mask = self._masked(places)
-        found = self._asked(owners, mask, members)
-        whole = torch.from_numpy(np.flatnonzero([self._masks[at].all() for at in places.tolist()]))
-        found[:, whole] = self.outputs[list(members)][:, owners[whole]]  # said of the graph itself
+        is_whole = np.array([self._masks[place].all() for place in places.tolist()], dtype=bool)
+        owners = torch.tensor([self._owners[place] for place in places[is_whole].tolist()]).long()
+        self._note(places[is_whole], members, self.outputs[list(members)][:, owners])
+        parts = places[~is_whole]
+        if len(parts):
+            self._note(parts, members, self._asked(*self._masked(parts), members))
+
+    def _note(self, places: Array, members: Sequence[int], found: Tensor) -> None:
         for member, values in zip(members, found, strict=True):
             self._values[member, torch.from_numpy(places)] = values
             self._known[member, places] = True

@@ -6,23 +6,28 @@ if it suffices. Else it is the smallest part that does,
 .. math:: S^* = \arg\min \{|S| : |f_m(G_S) - f_m(G)| \le \tau \text{ for each member } m\}
 
 over connected parts of whole rings and functional groups with at most :data:`MUCH_SMALLER` of the
-atoms. Where no part suffices, the one that comes closest is shown, if it keeps at least half of the
-evidence, and it is said that it is not enough. The node scores order the candidates: of each size
-the best-scored part is tried, the smallest first. The prediction from the part alone decides.
-For classes :math:`f` is the probability of the predicted class, which may not fall by more than
-:math:`\tau`, and the members together must predict that class, also when the part is a molecule of
-its own. :math:`\tau` is the model's mean error on held-out molecules (of a probability 0.1 at
-least): below that, the model does not know the difference itself.
+atoms. The node scores order the candidates: of each size the best-scored part is tried, the
+smallest first. The prediction from the part alone decides. For classes :math:`f` is the probability
+of the predicted class, which may not fall by more than :math:`\tau`, and the members together must
+predict that class, also when the part is a molecule of its own. :math:`\tau` is the model's mean
+error on held-out molecules (of a probability 0.1 at least): below that, the model does not know the
+difference itself.
 
-Every part has a carbon atom: what a nitro or an amino group sits on makes it what it is. A gate that
-is open for such a group alone proposes it together with the ring or chain that it sits on.
+What the model predicts from no atom at all needs no part. That is a value to within :math:`\tau` of
+it, or a class that it predicts then with :math:`\tau` to spare, such as "not active".
 
-Where most pieces of a molecule are predicted like the whole, as for "not
-mutagenic", none of them is told: nothing in particular carries the prediction.
+Where no part suffices, the one with the largest effect (:mod:`vgib.model.effects`) is shown, and it
+is said that it is not enough: of values the part of at most half of the atoms that raises or lowers
+them most, of classes the part that speaks most for the class, if it is predicted as that class.
+
+A group without carbon is shown on the ring or carbon atom that it sits on, which makes it what it
+is: an aromatic nitro group, not nitrous acid. Where that would be nearly the whole molecule, it
+stays alone.
 """
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
@@ -42,14 +47,14 @@ if TYPE_CHECKING:
 WAVES = (0.2, 0.35, 0.5, MUCH_SMALLER)
 """Shares of the atoms up to which parts are tried; larger ones only where no smaller one is."""
 
-ANYWHERE = 0.5
-"""The share of the kinds of blocks that suffice alone above which no part is told."""
-
 MOST_LISTED = 200
 """Parts of one molecule that are tried beside the best-scored ones, by a model of fragments."""
 
 MOST_RANKED = 10
 """Sufficient parts of one molecule that are told at most, none of which lies inside another."""
+
+NEARLY = 0.9
+"""The share of the largest effect that a smaller part must have to be shown instead."""
 
 Rows = npt.NDArray[np.int64]
 
@@ -60,7 +65,7 @@ class Sufficient:
 
     Attributes:
         found: The sufficient parts: the gate's own if it is one, then the smallest first. Where
-            none suffices, the one that comes closest, if any comes close.
+            none suffices, the one with the largest effect, if one may be shown.
         why_none: Where none suffices, why.
     """
 
@@ -70,71 +75,81 @@ class Sufficient:
 
 def sufficient_parts(answer: "Answer", n: int) -> Sufficient:
     """Searches the molecules of an answer, all at once, for up to ``n`` parts of each."""
-    trees, sizes = answer.parts.candidates.trees, answer.graphs.sizes.tolist()
-    anywhere, proposed = _suffice_anywhere(answer), _proposed(answer)
-    proposed = {g: mask for g, mask in proposed.items() if not anywhere[g]}
-    found: list[list[Nodes]] = [[] for _ in trees]
+    sizes, needless = answer.graphs.sizes.tolist(), _needs_no_part(answer)
+    found: list[list[Nodes]] = [[] for _ in sizes]
+    proposed = {g: mask for g, mask in _proposed(answer).items() if not needless[g]}
     for graph, good in _alike(answer, proposed):
         found[graph] = _apart([], proposed[graph][good])
     # Gates of models that know fragments order parts badly: there, more of them are tried.
     most = 0 if answer.parts.judge is not None else MOST_LISTED
-    tried = answer.parts.candidates.by_size(answer.node_scores, MUCH_SMALLER, most)
-    tried = _with_carbon(answer, tried)
+    searched = [g for g, needs_none in enumerate(needless) if not needs_none]
+    tried = _on_carbon(
+        answer,
+        answer.parts.candidates.by_size(answer.node_scores, MUCH_SMALLER, most, only=set(searched)),
+    )
     for below, share in pairwise((0.0, *WAVES)):
-        left = [g for g, some in enumerate(found) if len(some) < n and not anywhere[g]]
         rows = {
             g: masks[(masks.sum(1) > below * sizes[g]) & (masks.sum(1) <= share * sizes[g])]
-            for g, masks in ((g, tried[g]) for g in left)
+            for g, masks in ((g, tried[g]) for g in searched if len(found[g]) < n)
         }
         for graph, good in _alike(answer, {g: masks for g, masks in rows.items() if len(masks)}):
             found[graph] = _apart(found[graph], rows[graph][good])[: min(n, MOST_RANKED)]
     why = [
-        None if some else _why_none(answer, graph, anywhere[graph])
+        None if some else _why_none(answer, graph, needless[graph])
         for graph, some in enumerate(found)
     ]
-    left = [g for g, some in enumerate(found) if not some and not anywhere[g]]
-    for graph, nodes in _closest(answer, left, proposed).items():
-        found[graph] = [nodes]
+    is_class = answer.classes is not None
+    left = [g for g, some in enumerate(found) if not (some or (is_class and needless[g]))]
+    for graph, nodes, words in _of_largest_effect(answer, left):
+        found[graph], why[graph] = [nodes], f"{why[graph]}; shown is the part that {words} most"
     return Sufficient(found, why)
 
 
-def _with_carbon(answer: "Answer", tried: list[Mask]) -> list[Mask]:
-    """The parts of each molecule that have a carbon atom."""
-    return [masks[masks @ own] for masks, own in zip(tried, _carbon(answer), strict=True)]
+def _needs_no_part(answer: "Answer") -> list[bool]:
+    """Whether from no atom at all the members predict what they predict for each molecule."""
+    if answer.classes is None:
+        allowed = answer.outputs.new_tensor(answer.tolerance) + TIE * answer.outputs.abs()
+        near = (answer.outputs - answer.nothing.unsqueeze(1)).abs() <= allowed
+        alike: list[bool] = near.all(2).all(0).tolist()
+        return alike
+    sure = answer.nothing.softmax(-1).mean(0) >= HALF + answer.tolerance[0]
+    expected: list[bool] = sure[torch.from_numpy(answer.likeliest)].tolist()
+    return expected
 
 
-def _carbon(answer: "Answer") -> list[Mask]:
-    """Which atoms of each molecule are carbon."""
-    carbon = answer.graphs.x[:, 0].numpy() == ELEMENT.codes["C"]
-    return np.split(carbon, answer.graphs.node_ptr.numpy()[1:-1])
+def _of_largest_effect(answer: "Answer", graphs: Sequence[int]) -> Iterator[tuple[int, Nodes, str]]:
+    """Of some molecules the part with the largest effect on the prediction, and what it does.
 
-
-def _closest(
-    answer: "Answer", graphs: Sequence[int], proposed: dict[int, Mask]
-) -> dict[int, Nodes]:
-    """Of some molecules the part whose prediction comes closest to that of the whole.
-
-    The gate's own part is tried too. Of equal parts, to a hundredth, the smallest; none where half
-    of the class's probability is lost, or a value moves by more than twice the tolerance.
+    Of a value up or down, of a class for it alone, and the part must be predicted as that class.
+    The smallest part that has nearly the largest effect.
     """
-    candidates, found = answer.parts.candidates, {}
-    tried = candidates.by_size(answer.node_scores, MUCH_SMALLER, MOST_LISTED, only=set(graphs))
-    tried = _with_carbon(answer, tried)
-    for graph in graphs:
-        masks = np.concatenate([tried[graph], proposed.get(graph, tried[graph][:0])])
-        if not len(masks):
-            continue
-        whole, column = answer.mean[graph], answer.likeliest[graph]
-        told = answer.parts.values(answer.parts.places(graph, masks), answer.numbers)
-        values = (told if answer.classes is None else told.softmax(-1)).mean(0).double().numpy()
-        if answer.classes is None:
-            lost = (np.abs(values - whole) / answer.tolerance).max(1) / 4
-        else:
-            lost = 1 - values[:, column] / whole[column]
-        first = np.lexsort((masks.sum(1), lost.round(2)))[0]
-        if lost[first] <= HALF:
-            found[graph] = tuple(np.flatnonzero(masks[first]).tolist())
-    return found
+    each: list[Array] = [np.zeros(size) for size in answer.graphs.sizes.tolist()]
+    for graph, effects in zip(graphs, answer.effects_of(graphs), strict=True):
+        each[graph] = effects * _towards(answer, graph)
+    signs, share = ((1, -1), HALF) if answer.classes is None else ((1,), MUCH_SMALLER)
+    by_size = partial(answer.parts.candidates.by_size, share=share, only=set(graphs))
+    by_sign = [_on_carbon(answer, by_size(sign * np.concatenate(each))) for sign in signs]
+    tried = {graph: np.concatenate([masks[graph] for masks in by_sign]) for graph in graphs}
+    tried = {graph: masks for graph, masks in tried.items() if len(masks)}
+    if answer.classes is not None:
+        tried = {g: tried[g][good] for g, good in _alike(answer, tried, closely=False)}
+    for graph, masks in tried.items():
+        effect = masks @ each[graph]
+        large = effect if answer.classes is not None else np.abs(effect)
+        good = np.flatnonzero((large > 0) & (large >= NEARLY * large.max(initial=0)))
+        if len(good):
+            first = good[masks[good].sum(1).argmin()]
+            words = "raises it" if effect[first] > 0 else "lowers it"
+            words = words if answer.classes is None else "speaks for it"
+            yield graph, tuple(np.flatnonzero(masks[first]).tolist()), words
+
+
+def _towards(answer: "Answer", graph: int) -> int:
+    """The sign of effects that speak for what is predicted; those of classes are of the second."""
+    is_first = (
+        answer.classes is not None and len(answer.classes) == 2 and not answer.likeliest[graph]
+    )
+    return -1 if is_first else 1
 
 
 def _proposed(answer: "Answer") -> dict[int, Mask]:
@@ -142,59 +157,55 @@ def _proposed(answer: "Answer") -> dict[int, Mask]:
 
     Some atom scores one half, and the part is much smaller than the molecule.
     """
-    ptr, scores, found = answer.graphs.node_ptr.tolist(), answer.node_scores, {}
-    trees, carbon = answer.parts.candidates.trees, _carbon(answer)
-    for graph, ((nodes, *_), ends) in enumerate(
-        zip(answer.chosen(Selection(by="scores")), pairwise(ptr), strict=True)
-    ):
+    ptr, scores = answer.graphs.node_ptr.tolist(), answer.node_scores
+    rows = []
+    for (nodes, *_), ends in zip(answer.chosen(Selection(by="scores")), pairwise(ptr), strict=True):
         mask = np.zeros((1, ends[1] - ends[0]), dtype=bool)
         mask[0, list(nodes)] = True
-        own = scores[slice(*ends)]
-        if own.max() >= HALF - TIE and mask.mean() <= MUCH_SMALLER:
-            found[graph] = _seated(trees[graph], mask, own, carbon[graph])
+        is_one = scores[slice(*ends)].max() >= HALF - TIE and mask.mean() <= MUCH_SMALLER
+        rows.append(mask if is_one else mask[:0])
+    return {graph: mask for graph, mask in enumerate(_on_carbon(answer, rows)) if len(mask)}
+
+
+def _on_carbon(answer: "Answer", tried: list[Mask]) -> list[Mask]:
+    """The parts of each molecule, those without carbon on what they sit on, the smallest first."""
+    ptr, trees = answer.graphs.node_ptr.numpy(), answer.parts.candidates.trees
+    carbon = np.split(answer.graphs.x[:, 0].numpy() == ELEMENT.codes["C"], ptr[1:-1])
+    scores = np.split(answer.node_scores, ptr[1:-1])
+    found = []
+    for masks, own, tree, each in zip(tried, carbon, trees, scores, strict=True):
+        bare = np.flatnonzero(~(masks @ own))
+        if len(bare):
+            masks = masks.copy()
+            masks[bare] = [_seated(tree, masks[row], each, own) for row in bare]
+            masks = masks[np.argsort(masks.sum(1), kind="stable")]
+        found.append(masks)
     return found
 
 
 def _seated(tree: BlockTree, mask: Mask, scores: Array, carbon: Mask) -> Mask:
-    """A part without carbon, together with the best-scored ring or carbon atom that it sits on.
+    """A part without carbon, with the best-scored ring or carbon atom that it sits on.
 
     Where nearly the whole molecule would be kept, it stays alone.
     """
-    if (mask[0] & carbon).any():
-        return mask
-    inside = set(tree.block[mask[0]].tolist())
+    inside = set(tree.block[mask].tolist())
     around = {other for block in inside for other in tree.neighbors[block]} - inside
-    seats = [mask[0] | (tree.block == block) for block in sorted(around)]
+    seats = [mask | (tree.block == block) for block in sorted(around)]
     seats = [seat for seat in seats if (seat & carbon).any() and seat.mean() <= MUCH_SMALLER]
     if not seats:
         return mask
-    means = [scores[seat & ~mask[0]].mean() for seat in seats]
-    return seats[int(best(np.array(means), 1)[0])][None]
+    means = [scores[seat & ~mask].mean() for seat in seats]
+    seat: Mask = seats[int(best(np.array(means), 1)[0])]
+    return seat
 
 
-def _suffice_anywhere(answer: "Answer") -> list[bool]:
-    """Of each molecule, whether most kinds of pieces alone are predicted like the whole."""
-    trees, elements = answer.parts.candidates.trees, answer.graphs.x[:, 0].numpy()
-    anywhere = [False] * len(trees)
-    single = {
-        g: tree.nodes([1 << block for block in range(len(tree.weights))])
-        for g, tree in enumerate(trees)
-        if len(tree.weights) > 1
-    }
-    # Pieces of the same elements are of one kind: three nitro groups are not three pieces.
-    weight = np.random.default_rng(0).random(256)[elements]
-    own = np.split(weight, answer.graphs.node_ptr.numpy()[1:-1])
-    for graph, good in _alike(answer, single):
-        kinds = np.round(single[graph] @ own[graph], 6)
-        suffices = len(np.unique(kinds[good])) / len(np.unique(kinds))
-        anywhere[graph] = suffices > ANYWHERE
-    return anywhere
-
-
-def _alike(answer: "Answer", tried: dict[int, Mask]) -> Iterator[tuple[int, Rows]]:
+def _alike(
+    answer: "Answer", tried: dict[int, Mask], *, closely: bool = True
+) -> Iterator[tuple[int, Rows]]:
     """Of each graph the rows of masks that every member predicts like the whole.
 
-    What fails one member is not shown to the next.
+    What fails one member is not shown to the next. Of classes, not ``closely`` asks for the same
+    class alone.
     """
     if not tried:
         return
@@ -212,7 +223,8 @@ def _alike(answer: "Answer", tried: dict[int, Mask]) -> Iterator[tuple[int, Rows
             kept = ((values - whole).abs() <= allowed).all(1)
         else:
             values, column = values.softmax(1), _predicted(answer, owner[rows])
-            least = whole.softmax(1).gather(1, column) - answer.tolerance[0] - TIE
+            fall = answer.tolerance[0] if closely else 1
+            least = whole.softmax(1).gather(1, column) - fall - TIE
             kept = (values.gather(1, column) >= least).squeeze(1)
         told = [each[kept] for each in (*told, values)]
         rows = rows[kept.numpy()]
@@ -247,12 +259,14 @@ def _apart(before: list[Nodes], masks: Mask) -> list[Nodes]:
     return kept
 
 
-def _why_none(answer: "Answer", graph: int, anywhere: bool) -> str:
-    if anywhere:
-        return "most pieces of the molecule alone are predicted the same"
+def _why_none(answer: "Answer", graph: int, needless: bool) -> str:
+    allowed = ", ".join(f"{each:.2g}" for each in answer.tolerance)
+    if needless:
+        if answer.classes is not None:
+            return "this class is what the model predicts before it sees any atom"
+        return f"the model predicts about the same before it sees any atom (to within {allowed})"
     if len(answer.parts.candidates.trees[graph].weights) == 1:
         return "the molecule is one ring system or group, which no cut divides"
-    allowed = ", ".join(f"{each:.2g}" for each in answer.tolerance)
     return (
         f"no part of at most {MUCH_SMALLER:.0%} of the atoms is predicted like the molecule "
         f"(to within {allowed})"

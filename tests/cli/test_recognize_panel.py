@@ -66,7 +66,7 @@ def test_one_member_has_no_spread_and_classes_have_a_probability() -> None:
 
 def test_a_part_that_is_not_enough_is_said_to_be_so() -> None:
     told = shown(ROW | {"why_none": "too few atoms"})
-    assert "not enough alone" in told and "too few atoms" in told
+    assert "why this part" in told and "too few atoms" in told
     none = ROW | {"why_none": "too few atoms", "subgraphs": []}
     assert "no part found" in shown(none)
 

@@ -139,7 +139,7 @@ def test_where_no_part_suffices_the_one_with_the_largest_effect_is_shown() -> No
     (part,) = found.subgraphs  # one chlorine atom with nearly half of the carbon atoms
     assert part.nodes in ((0, 1, 2, 3), (6, 7, 8, 9), (0, 1, 2, 3, 4), (5, 6, 7, 8, 9))
     assert "no part of at most 70% of the atoms" in str(found.why_none)
-    assert "no part suffices" in found.figure() and "raises it most" in found.figure()
+    assert "why this part: no part of" in found.figure() and "raises it most" in found.figure()
 
 
 def test_two_equal_groups_are_two_answers_and_not_every_piece() -> None:

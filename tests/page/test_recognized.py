@@ -115,4 +115,4 @@ def test_a_browser_shows_cards_and_the_ledger(tmp_path: Path) -> None:
     assert 'aria-label="m1, CCO; recognized: *CO"' in done.stdout
     assert "+0.500 [0.100, 0.900]" in done.stdout
     assert "mutagenic 98.7 % ± 10 %" in done.stdout
-    assert "not enough alone: every piece is predicted alike" in done.stdout
+    assert "why this part: every piece is predicted alike" in done.stdout

@@ -43,7 +43,7 @@ def panel_of(row: dict[str, Any], card: "Card") -> Panel:
         lines.add_row(title, Text(part["smiles"] or "(no molecule by itself)", style="cyan"))
         lines.add_row("", Text(_share(part, row, card), style="dim"))
     if row["why_none"]:
-        title = "not enough alone" if row["subgraphs"] else "no part found"
+        title = "why this part" if row["subgraphs"] else "no part found"
         lines.add_row(title, Text(row["why_none"]))
     if row["stability"] is not None and row["subgraphs"]:
         told = f"{row['stability']:.2f} of 1: how far the members choose the same atoms"

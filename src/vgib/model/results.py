@@ -68,7 +68,7 @@ class Recognition:
         scores: One number in [0, 1] for each node.
         subgraphs: The ranked subgraphs.
         edges: ``int [edges, 2]``, to draw it by; ``None`` for a molecule, which its name describes.
-        why_none: Why no part suffices, where none does; one that is shown then comes closest.
+        why_none: Why no part suffices, where none does; what is shown has the largest effect.
         statement: The prediction in words, such as ``"mutagenic 98.7 %"``.
         effects: By how much each node raises the prediction, where that was asked for.
     """
@@ -110,7 +110,8 @@ class Recognition:
         """Its picture with a caption, as HTML."""
         chosen = self.subgraphs[rank : rank + 1]
         lines = [f"{part.keep_ratio:.0%} kept, mean score {part.score:.2f}" for part in chosen]
-        lines += [f"no part suffices: {self.why_none}"] if self.why_none else []
+        why = "why this part" if chosen else "no part found"
+        lines += [f"{why}: {self.why_none}"] if self.why_none else []
         fragments = [part.smiles for part in chosen if part.smiles]
         told = self.statement or f"prediction {short(self.prediction)}"
         title = title or (self.name if self.edges is not None and self.name else told)

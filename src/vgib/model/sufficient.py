@@ -108,10 +108,9 @@ def sufficient_parts(answer: "Answer", n: int) -> Sufficient:
 def _needs_no_part(answer: "Answer") -> list[bool]:
     """Whether from no atom at all the members predict what they predict for each molecule."""
     if answer.classes is None:
-        allowed = answer.outputs.new_tensor(answer.tolerance) + TIE * answer.outputs.abs()
-        near = (answer.outputs - answer.nothing.unsqueeze(1)).abs() <= allowed
-        alike: list[bool] = near.all(2).all(0).tolist()
-        return alike
+        far = np.abs(answer.mean - answer.nothing.mean(0).double().numpy())
+        near: list[bool] = (far <= np.array(answer.tolerance) + TIE).all(1).tolist()
+        return near
     sure = answer.nothing.softmax(-1).mean(0) >= HALF + answer.tolerance[0]
     expected: list[bool] = sure[torch.from_numpy(answer.likeliest)].tolist()
     return expected

@@ -66,7 +66,7 @@ ABOUT = {
     "subgraphs": "the recognized parts, best first: the fragment's SMILES with * where bonds were "
     "cut, its atoms in the parent from 0, their mean score, their share of all, what is predicted "
     "from the part alone (of classes the probability of the predicted one), and its effect",
-    "why_none": "why no part suffices, where none does; a part that is told then comes closest",
+    "why_none": "why no part suffices, where none does; one that is told has the largest effect",
 }
 """What each column holds; the Parquet file carries these sentences along."""
 

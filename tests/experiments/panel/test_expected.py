@@ -44,13 +44,16 @@ def test_the_panel_has_the_sizes_that_were_promised() -> None:
     assert kinds == dict.fromkeys(CLASSES, 2)
 
 
+EVERY = (*read_panel(), *read_panel(further=True))
+
+
 def test_no_molecule_stands_twice() -> None:
-    names = [entry.name for entry in read_panel()]
-    smiles = [entry.smiles for entry in read_panel()]
+    names = [entry.name for entry in EVERY]
+    smiles = [entry.smiles for entry in EVERY]
     assert len(set(names)) == len(set(smiles)) == len(names)
 
 
-@pytest.mark.parametrize("entry", read_panel(), ids=lambda entry: entry.name)
+@pytest.mark.parametrize("entry", EVERY, ids=lambda entry: entry.name)
 class TestEntry:
     def test_the_smiles_is_canonical_and_one_molecule(self, entry: Expected) -> None:
         assert Chem.MolToSmiles(Chem.MolFromSmiles(entry.smiles)) == entry.smiles
@@ -82,7 +85,7 @@ def test_any_place_of_the_part_will_do() -> None:
 
 
 def test_no_part_found_is_a_miss() -> None:
-    assert not any(entry.lies_inside(None) or entry.lies_inside(()) for entry in read_panel())
+    assert not any(entry.lies_inside(None) or entry.lies_inside(()) for entry in EVERY)
 
 
 def test_the_page_shows_every_entry() -> None:

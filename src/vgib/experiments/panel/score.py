@@ -45,10 +45,10 @@ class PanelAnswer:
     chance: float
 
 
-def judge_panel(group: PanelGroup, model: SubgraphRecognizer | None = None) -> list[PanelAnswer]:
+def judge_panel(group: PanelGroup, *, further: bool = False) -> list[PanelAnswer]:
     """The default answer for every molecule of a group, beside its size-matched control."""
-    model = model or SubgraphRecognizer.load(MODELS[group])
-    entries = [entry for entry in read_panel() if entry.group == group]
+    model = SubgraphRecognizer.load(MODELS[group])
+    entries = [entry for entry in read_panel(further=further) if entry.group == group]
     answer = model.answer([entry.smiles for entry in entries])
     found, why_none = answer.explained(ANY)
     own = ANY.for_graphs(molecules=True)
@@ -97,5 +97,5 @@ def summary(group: PanelGroup, judged: list[PanelAnswer]) -> dict[str, float | i
         "said to suffice": len(enough),
         "hits by chance": round(sum(one.chance for one in judged), 1),
         "kept share": round(float(np.mean([one.kept for one in parts])), 2),
-        "predicted alike": round(float(np.mean([one.is_alike for one in enough])), 2),
+        "predicted alike": round(float(np.mean([one.is_alike for one in parts])), 2),
     }

@@ -165,7 +165,7 @@ function renderPrediction() {
   const { found } = state;
   const many = found.members.length > 1;
   $("value").textContent = found.statement;
-  $("spread").textContent = many ? `± ${told(found.spread)}` : "";
+  $("spread").textContent = many ? `±\u00a0${told(found.spread)}` : "";
   const what = isProbability() ? `${found.quantity[0].toUpperCase()}${found.quantity.slice(1)}: ${told(found.value)}. ` : "";
   $("members-told").textContent = many
     ? `${what}Mean and standard deviation of ${found.members.length} models that differ in their seed alone.`
@@ -238,13 +238,13 @@ function renderPart() {
   const { found, own, ownAnswer } = state;
   const shown = own ? ownAnswer : part();
   const none = !own && found.why_none;
-  $("part-title").textContent = own ? "Your part alone" : none ? (isShown() ? "The part with the best scores" : "No part suffices") : isShown() ? "A small part that suffices" : "The part alone";
+  $("part-title").textContent = own ? "Your part alone" : none ? (isShown() ? "The part with the largest effect" : "No part suffices") : isShown() ? "A small part that suffices" : "The part alone";
   show($("part-why"), Boolean(none));
-  $("part-why").textContent = none ? `It is not enough alone: ${found.why_none}.` : "";
+  $("part-why").textContent = none ? `${isShown() ? "Why this one" : "Why"}: ${found.why_none}.` : "";
   show($("reset"), Boolean(own));
   $("part-value").textContent = shown ? `${told(shown.value)}${unit()}` : "…";
   const many = found.members.length > 1;
-  $("part-spread").textContent = shown && many ? `± ${told(shown.spread)}` : "";
+  $("part-spread").textContent = shown && many ? `±\u00a0${told(shown.spread)}` : "";
   $("part-smiles").textContent = shown?.smiles ?? "";
   $("part-told").textContent = own ? ownTold(ownAnswer) : partTold();
   $("size").max = found.sizes.length - 1;

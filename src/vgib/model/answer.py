@@ -8,7 +8,6 @@ these are all read from here; nobody else averages, compares or predicts a secon
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from itertools import pairwise
 from typing import Any
 
 import numpy as np

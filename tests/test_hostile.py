@@ -136,7 +136,11 @@ def test_standard_output_that_is_full_or_closed_is_one_sentence(model: Path) -> 
 
 
 def waited(process: int, thread: int) -> float:
-    """Seconds for which a thread had work to do and no core: the doing of a busy machine."""
+    """Seconds for which a thread had work to do and no core: the doing of a busy machine.
+
+    Waiting for the interpreter's lock, for a disk or for another thread is no part of it, so that
+    whatever the service itself holds up is measured.
+    """
     found = Path(f"/proc/{process}/task/{thread}/schedstat").read_text().split()
     return int(found[1]) / 1e9
 

@@ -117,3 +117,12 @@ def test_a_picture_may_be_eighty_pixels_wide_and_no_fewer():
     assert draw("CCO", size=(80, 80)).startswith("<svg")
     with pytest.raises(InputError, match="at least 80"):
         draw("CCO", size=(79, 200))
+
+
+def test_the_outline_is_named_where_there_is_room_for_it() -> None:
+    effects, named = [0.1, -0.1, 0.0], "outlined: chosen atoms"
+    assert named in draw("CCO", selected=(0, 1), effects=effects, size=(700, 300))
+    long = draw(
+        "CCO", selected=(0, 1), effects=effects, unit="log-odds of mutagenic", size=(360, 270)
+    )
+    assert named not in long and "log-odds of mutagenic" in long

@@ -268,7 +268,7 @@ class _Picture:
     ) -> str | bytes:
         shapes = self._background(scale, chosen or [])
         if self.has_legend:
-            shapes += _legend(self.height - LEGEND_HEIGHT / 2, scale, bool(chosen))
+            shapes += _legend(self.width, self.height - LEGEND_HEIGHT / 2, scale, bool(chosen))
         canvas = make_canvas(self.width, self.height, self.panel, format)
         if not transparent:
             canvas.ClearDrawing()
@@ -358,7 +358,8 @@ def _blend(first: Color, last: Color, share: float) -> Color:
     return red, green, blue
 
 
-def _legend(middle: float, scale: Scale | None, has_choice: bool) -> list[Shape]:
+def _legend(canvas: float, middle: float, scale: Scale | None, has_choice: bool) -> list[Shape]:
+    """The scale and, where there is room for it, what the outline is."""
     shapes: list[Shape] = []
     left = 14.0
     if scale is not None:
@@ -374,10 +375,11 @@ def _legend(middle: float, scale: Scale | None, has_choice: bool) -> list[Shape]
         left = start + pieces * width
         shapes.append(Words(Place(left + 7, middle), scale.high, PLAIN))
         left += 20 + (LETTER + 0.5) * max(2, len(scale.high))
-    if has_choice:
+    told = "outlined: chosen atoms"
+    if has_choice and left + 25 + LETTER * len(told) <= canvas:
         shapes.append(Disc(Place(left + 8, middle), 8, OUTLINE))
         shapes.append(Disc(Place(left + 8, middle), 5.5, WHITE))
-        shapes.append(Words(Place(left + 25, middle), "outlined: chosen atoms", PLAIN))
+        shapes.append(Words(Place(left + 25, middle), told, PLAIN))
     return shapes
 
 

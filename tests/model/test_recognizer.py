@@ -103,6 +103,17 @@ def test_copies_are_untrained_and_count_their_seeds_up() -> None:
     assert SubgraphRecognizer().copies(2)[1].settings().training.seed == 1
 
 
+def test_what_is_different_around_the_encoder_for_molecules_goes_with_it() -> None:
+    def readout(*given: str, **options: Any) -> str:
+        return SubgraphRecognizer(*given, **options).settings().architecture.readout
+
+    assert readout("gine-skip") == "norm"
+    assert readout("gine-skip", readout="mean") == "mean"
+    assert readout("gine") == "sum"
+    assert SubgraphRecognizer().settings("gine-skip").architecture.readout == "norm"
+    assert readout("gine-skip", preset="paper") == "sum"
+
+
 def test_who_says_how_many_epochs_means_as_many() -> None:
     assert SubgraphRecognizer(epochs=3).settings().training.steps == 0
     assert SubgraphRecognizer().settings().training.steps > 0

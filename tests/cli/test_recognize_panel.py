@@ -43,7 +43,7 @@ def shown(row: dict[str, Any], model: str = "qed") -> str:
     return screen.export_text()
 
 
-def test_a_panel_tells_prediction_part_and_agreement() -> None:
+def test_a_panel_tells_prediction_part_and_stability() -> None:
     told = shown(ROW)
     for text in (
         "aspirin  CC(=O)Oc1ccccc1C(=O)O",
@@ -51,7 +51,7 @@ def test_a_panel_tells_prediction_part_and_agreement() -> None:
         "0.6202 (± 0.05 over the members)",
         "*Oc1ccccc1*",
         "3 of 13 atoms, alone 0.6, effect -0.05, mean score 0.9992; atoms 3 4 5",
-        "1.00 of 1",
+        "100 %: how far the members choose the same atoms",
         "kept the largest of 2 components",
     ):
         assert text in told
@@ -61,7 +61,16 @@ def test_one_member_has_no_spread_and_classes_have_a_probability() -> None:
     row = ROW | {"prediction": 1, "probability": 0.875, "statement": "active 88 %"}
     told = shown(row | {"spread": None, "stability": None}, "drd2")
     assert "active 88 %" in told and "alone active 60 %" in told
-    assert "±" not in told and "agreement" not in told
+    assert "±" not in told and "stability" not in told
+    assert "active 88 % (± 2.5 % over the members)" in shown(row | {"spread": 0.025}, "drd2")
+
+
+@pytest.mark.parametrize(
+    ("percentile", "told"),
+    [(0.0, "none"), (0.2, "1 %"), (86.4, "86 %"), (99.7, "99 %"), (100.0, "all")],
+)
+def test_above_all_drugs_is_said_only_of_what_is(percentile: float, told: str) -> None:
+    assert f"higher than {told} of 217 known drugs" in shown(ROW | {"percentile": percentile})
 
 
 def test_a_part_that_is_not_enough_is_said_to_be_so() -> None:

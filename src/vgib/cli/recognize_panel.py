@@ -46,8 +46,8 @@ def panel_of(row: dict[str, Any], card: "Card") -> Panel:
         title = "why this part" if row["subgraphs"] else "no part found"
         lines.add_row(title, Text(row["why_none"]))
     if row["stability"] is not None and row["subgraphs"]:
-        told = f"{row['stability']:.2f} of 1: how far the members choose the same atoms"
-        lines.add_row("agreement", told)
+        told = f"{100 * row['stability']:.0f} %: how far the members choose the same atoms"
+        lines.add_row("stability", told)
     for title, told in _beside(row, card):
         lines.add_row(title, Text(told))
     name = f"{row['id']}  " if row["id"] else ""
@@ -57,7 +57,10 @@ def panel_of(row: dict[str, Any], card: "Card") -> Panel:
 def _predicted(row: dict[str, Any]) -> str:
     spread = row["spread"]
     told = f"{row['statement']}"
-    return f"{told} (\u00b1 {spread:.2g} over the members)" if isinstance(spread, float) else told
+    if not isinstance(spread, float):
+        return told
+    shown = f"{spread:.2g}" if row.get("probability") is None else f"{100 * spread:.1f} %"
+    return f"{told} (\u00b1 {shown} over the members)"
 
 
 def _share(part: dict[str, Any], row: dict[str, Any], card: "Card") -> str:
@@ -76,13 +79,20 @@ def _share(part: dict[str, Any], row: dict[str, Any], card: "Card") -> str:
     return ", ".join(told)
 
 
+def _share_below(percentile: float) -> str:
+    if percentile in (0, 100):
+        return "all" if percentile else "none"
+    # 99.5 % of the drugs are not all of them.
+    return f"{min(max(round(percentile), 1), 99)} %"
+
+
 def _beside(row: dict[str, Any], card: "Card") -> "Iterator[tuple[str, str]]":
     """What to know before the prediction is trusted."""
     if row.get("interval"):
         low, high = row["interval"]
         yield "nine of ten", f"between {low:.3g} and {high:.3g} {card.words.unit}".rstrip()
     if row.get("percentile") is not None:
-        yield "among drugs", f"higher than {row['percentile']:.0f} % of 217 known drugs"
+        yield "among drugs", f"higher than {_share_below(row['percentile'])} of 217 known drugs"
     for near in (row.get("nearest") or [])[:1]:
         seen = "the same in training" if near["similarity"] == 1 else "nearest in training"
         shown = f" {near['smiles']}" if near["smiles"] else ""

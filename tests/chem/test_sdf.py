@@ -22,6 +22,16 @@ def test_scores_names_and_tags_come_back_in_order() -> None:
     assert abs(places[:, :2]).max() > 0.5 and abs(places[:, 2]).max() == 0
 
 
+def test_scores_are_written_without_the_digits_of_binary_fractions() -> None:
+    file = io.StringIO()
+    with SdWriter(file) as writer:
+        writer.write("C" * 60, "", [0.0067] * 59 + [0.0], {})
+    told = file.getvalue().split("<atom.dprop.score>")[1].split("\n", 1)[1]
+    assert set(told.split("$$$$")[0].split()) == {"0.0067", "0"}
+    (mol,) = _read(file.getvalue())
+    assert [atom.GetDoubleProp("score") for atom in mol.GetAtoms()] == [0.0067] * 59 + [0.0]
+
+
 def test_scores_must_match_the_atoms() -> None:
     with pytest.raises(ValueError, match="argument 2"), SdWriter(io.StringIO()) as writer:
         writer.write("CCO", "", [0.5], {})

@@ -1,5 +1,6 @@
 """Molecules with their atom scores as SD records that other programs read."""
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import IO, Any
 
@@ -38,7 +39,16 @@ class SdWriter:
             for atom, score in zip(mol.GetAtoms(), scores, strict=True):
                 atom.SetDoubleProp(SCORE, round(float(score), 4))
             Chem.CreateAtomDoublePropertyList(mol, SCORE)
+            _shorten(mol, f"atom.dprop.{SCORE}")
             mol.SetProp("_Name", name)
             for key, value in properties.items():
                 mol.SetProp(key, str(value))
             self._writer.write(mol)
+
+
+def _shorten(mol: Chem.Mol, tag: str) -> None:
+    """Numbers as a person writes them: RDKit writes 0.0067 as 0.0067000000000000002."""
+    if mol.HasProp(tag):
+        mol.SetProp(
+            tag, re.sub(r"[\d.eE+-]+", lambda found: f"{float(found[0]):g}", mol.GetProp(tag))
+        )

@@ -29,6 +29,7 @@ STYLE = """
 .controls label { display: grid; gap: .2rem; font-size: .85rem; color: var(--soft); }
 input, select, button { font: inherit; color: inherit; background: var(--card);
   border: 1px solid var(--line); border-radius: 8px; padding: .35rem .6rem; }
+.controls :is(input, select, button) { box-sizing: border-box; height: 2.4rem; font-size: .9rem; }
 button:not(:disabled), select { cursor: pointer; } button:disabled { opacity: .45; }
 :focus-visible { outline: 3px solid #3b82f6; outline-offset: 2px; }
 #search { width: min(22rem, 80vw); }

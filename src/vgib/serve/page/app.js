@@ -277,8 +277,10 @@ function partTold() {
   }
   const steady = size().stability;
   const trust = steady == null ? "" : ` Over the seeds, chosen atoms agree to ${percent(steady)}.`;
-  return `From the whole molecule: ${told(state.found.value)}. From random parts of this size: ${told(middle)} in the middle, ` +
-    `${told(low)} to ${told(high)} nine times of ten.${trust}`;
+  const random = told(low) === told(high)
+    ? `From each random part of this size: ${told(middle)}.`
+    : `From random parts of this size: ${told(middle)} in the middle, ${told(low)} to ${told(high)} nine times of ten.`;
+  return `From the whole molecule: ${told(state.found.value)}. ${random}${trust}`;
 }
 
 function ownTold(answer) {

@@ -64,4 +64,6 @@ def unknown_name(kind: str, name: str, known: Iterable[str]) -> UnknownNameError
     folded = {candidate.lower(): candidate for candidate in names}
     near = get_close_matches(name.lower(), folded, n=1)
     hint = f"did you mean {folded[near[0]]!r}? " if near else ""
-    return UnknownNameError(f"no {kind} named {name!r}; {hint}Known: {', '.join(names)}")
+    return UnknownNameError(
+        f"no {kind} named {name!r}; {hint}Known: {', '.join(dict.fromkeys(names))}"
+    )

@@ -34,10 +34,10 @@ def as_packed(graphs: Any, features: str | None, standard: str = "none") -> Pack
 
 
 def _not_a_list(graphs: Any) -> InputError:
-    return InputError(
-        f"expected a list of SMILES or of PyG Data, got one {type(graphs).__name__} "
-        f"{graphs!r}; put it in a list"
-    )
+    kind, told = type(graphs).__name__, repr(graphs)
+    if not told.startswith(kind):
+        told = f"{kind} {told}"
+    return InputError(f"expected a list of SMILES or of PyG Data, got one {told}; put it in a list")
 
 
 def _from_pyg(graphs: Any, items: list[Any]) -> PackedGraphs:

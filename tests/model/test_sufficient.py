@@ -63,7 +63,7 @@ def test_every_member_has_to_agree() -> None:
     ("smiles", "said", "why"),
     [
         ("c1ccccc1", count(), "one ring system or group"),
-        ("CCCCCCN", count("S"), "about the same before it sees any atom (to within 0.1)"),
+        ("CCCCCCN", count("S"), "about what the model expects of any molecule (to within 0.1)"),
     ],
 )
 def test_where_no_part_can_be_shown_the_answer_says_why(
@@ -85,7 +85,7 @@ def test_a_value_that_no_atom_changes_much_is_told_with_what_changes_it_most() -
         0.05,
         -0.09,
     ]
-    assert "before it sees any atom (to within 0.1)" in str(up.why_none)
+    assert "expects of any molecule (to within 0.1)" in str(up.why_none)
     assert str(up.why_none).endswith("shown is the part that raises it most")
     assert str(down.why_none).endswith("shown is the part that lowers it most")
 
@@ -97,7 +97,7 @@ def test_a_class_that_is_expected_of_no_atom_has_no_part() -> None:
 
     answer = replace(answered(["CCCCCCO", "CCCCCCBr"], classes), classes=(0, 1))
     (no, yes) = answer.recognitions(ANY)
-    assert no.subgraphs == () and "before it sees any atom" in str(no.why_none)
+    assert no.subgraphs == () and "what the model expects of any molecule" in str(no.why_none)
     assert [part.nodes for part in yes.subgraphs] == [(5, 6)] and yes.why_none is None
 
 
@@ -113,7 +113,7 @@ def test_a_part_that_speaks_for_a_class_is_shown_if_it_is_predicted_so(
     (found,) = answer.recognitions(ANY)
     assert answer.predictions.tolist() == [1]
     assert [part.nodes for part in found.subgraphs] == shown
-    assert "no part of at most 70% of the atoms" in str(found.why_none)
+    assert "no part of at most 70 % of the atoms" in str(found.why_none)
     assert ("speaks for it most" in str(found.why_none)) == bool(shown)
 
 
@@ -138,7 +138,7 @@ def test_where_no_part_suffices_the_one_with_the_largest_effect_is_shown() -> No
     (found,) = answered(["ClCCCCCCCCCl"], value).recognitions(ANY)  # 0.38; to within 0.1
     (part,) = found.subgraphs  # one chlorine atom with nearly half of the carbon atoms
     assert part.nodes in ((0, 1, 2, 3), (6, 7, 8, 9), (0, 1, 2, 3, 4), (5, 6, 7, 8, 9))
-    assert "no part of at most 70% of the atoms" in str(found.why_none)
+    assert "no part of at most 70 % of the atoms" in str(found.why_none)
     assert "why this part: no part of" in found.figure() and "raises it most" in found.figure()
 
 

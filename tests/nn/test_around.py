@@ -251,6 +251,9 @@ def test_wrong_graphs_are_refused_in_a_sentence() -> None:
     model = VGIB(Codes(embedded), in_channels=1)
     with pytest.raises(VgibError, match=r"must be floats; got torch\.int64: embed them first"):
         model(torch.zeros(120, 1, dtype=torch.int64), data.edge_index, data.batch)
+    holes = torch.full_like(data.x, torch.nan)
+    with pytest.raises(VgibError, match="NaN or infinite"):
+        VGIB(gin())(holes, data.edge_index, data.batch)
     reads = VGIB(GATv2Conv(4, 8, edge_dim=2), edge_channels=2)
     with pytest.raises(VgibError, match="edge_channels is 2, but edge_attr has not come"):
         called(reads, data)

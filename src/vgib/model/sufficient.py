@@ -262,11 +262,11 @@ def _why_none(answer: "Answer", graph: int, needless: bool) -> str:
     allowed = ", ".join(f"{each:.2g}" for each in answer.tolerance)
     if needless:
         if answer.classes is not None:
-            return "this class is what the model predicts before it sees any atom"
-        return f"the model predicts about the same before it sees any atom (to within {allowed})"
+            return "this class is what the model expects of any molecule"
+        return f"this is about what the model expects of any molecule (to within {allowed})"
     if len(answer.parts.candidates.trees[graph].weights) == 1:
         return "the molecule is one ring system or group, which no cut divides"
     return (
-        f"no part of at most {MUCH_SMALLER:.0%} of the atoms is predicted like the molecule "
-        f"(to within {allowed})"
+        f"no part of at most {100 * MUCH_SMALLER:.0f} % of the atoms is predicted like the "
+        f"molecule (to within {allowed})"
     )

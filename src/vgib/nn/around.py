@@ -162,6 +162,8 @@ class VGIB(nn.Module):
         """The edges as the predictor of parts reads them."""
         if not x.is_floating_point():
             raise InputError(f"node features must be floats; got {x.dtype}: embed them first")
+        if not x.isfinite().all():
+            raise InputError("node features are NaN or infinite in some nodes")
         if not self.edge_channels:
             return Adjacency.from_edge_index(edge_index, len(x))
         width = None if attr is None else as_channels(attr, self.edge_channels).shape[1]

@@ -65,8 +65,9 @@ def run_demo(out: Path, *, bar: Bar, say: Say, seed: int = 0) -> Demo:
         page(
             "Subgraph recognition, demonstrated",
             "The variational graph information bottleneck scores every node, keeps the few that "
-            "carry the property and drowns the rest in noise. Darker means a higher score; the "
-            "outline marks the recognized subgraph.",
+            "carry the property and drowns the rest in noise. The outline marks the recognized "
+            "subgraph. In the first section darker means a higher score; on molecules colors say "
+            "what raises the prediction and what lowers it.",
             [motif_section, mutagen_section, shipped_section],
         ),
     )

@@ -1,5 +1,6 @@
 """How good predictions and subgraphs are: numbers with intervals, drawn from arrays alone."""
 
+import re
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from itertools import combinations
@@ -83,6 +84,20 @@ def is_share(name: str) -> bool:
     (True, False, True)
     """
     return name.endswith(SHARES) or name.startswith("accuracy_of_")
+
+
+SHORT = {"r_squared": "R²", "roc_auc": "ROC AUC", "auc": "AUC", "iou": "IoU"}
+"""What people call a metric whose name in a card is longer, or of small letters."""
+
+
+def in_words(name: str) -> str:
+    """What people call a metric.
+
+    >>> in_words("forest_gain_r_squared"), in_words("control_random_node_auc")
+    ('forest gain R²', 'control random node AUC')
+    """
+    known = rf"(?<![^_])({'|'.join(SHORT)})(?![^_])"
+    return re.sub(known, lambda found: SHORT[found[1]], name).replace("_", " ")
 
 
 def accuracy(predicted: Array, y: Array) -> Estimate:

@@ -10,7 +10,7 @@ def test_the_models_are_listed_with_their_quality(run: Run) -> None:
     assert done.code == 0
     for name in ("qed", "hlm", "mlm", "rlm", "drd2", "mutagenicity"):
         assert name in done.out
-    assert "roc_auc" in done.out
+    assert "ROC AUC" in done.out
 
 
 def test_json_holds_the_cards(run: Run) -> None:

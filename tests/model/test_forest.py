@@ -28,7 +28,7 @@ def test_a_forest_that_is_better_is_told() -> None:
     assert forest["n"] == gain["n"] == 67
     assert 0.2 < forest["value"] < 1 and gain["low"] > 0
     assert found.caution.startswith(
-        "A random forest on fingerprints predicts the same 67 held-out molecules better: r squared"
+        "A random forest on fingerprints predicts the same 67 held-out molecules better: R²"
     )
     assert "within chance" not in found.caution
 

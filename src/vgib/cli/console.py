@@ -84,12 +84,15 @@ def fields_table(fields: dict[str, Any]) -> Table:
 
 def estimates_table(metrics: dict[str, dict[str, float]]) -> Table:
     """Numbers with their intervals; each control stands below what it controls."""
+    from vgib.metrics import in_words
+
     table = Table("metric", "value", "95 % interval", "n", box=None, header_style="bold")
     for name, value in metrics.items():
         interval = f"{value['low']:.3f} to {value['high']:.3f}"
         style = "dim" if name.startswith("control") else ""
-        shown = name.replace("_", " ")
-        table.add_row(shown, f"{value['value']:.3f}", interval, str(value["n"]), style=style)
+        table.add_row(
+            in_words(name), f"{value['value']:.3f}", interval, str(value["n"]), style=style
+        )
     return table
 
 
@@ -107,6 +110,8 @@ def oracles_table(cards: "Iterable[OracleCard]") -> Table:
 
 def models_table(cards: "dict[str, Card]") -> Table:
     """The shipped models, a row for each, with the quality to look at first."""
+    from vgib.metrics import in_words
+
     table = Table(box=None, header_style="bold", padding=(0, 2, 1, 0))
     table.add_column("name", no_wrap=True)
     table.add_column("what it is, trained on, license")
@@ -115,7 +120,7 @@ def models_table(cards: "dict[str, Card]") -> Table:
         found = card.metrics[card.headline]
         interval = f"{found['low']:.3f} to {found['high']:.3f}"
         about = [card.summary, ", ".join(card.data["sources"]), card.license]
-        shown = f"{card.headline} {found['value']:.3f}\n[dim]{interval}[/]"
+        shown = f"{in_words(card.headline)} {found['value']:.3f}\n[dim]{interval}[/]"
         table.add_row(f"[bold]{name}[/]", "\n[dim]".join(about), shown)
     return table
 

@@ -150,5 +150,5 @@ def _sentence(name: str, forest: Estimate, own: Estimate, gain: Estimate) -> str
     sure = "" if gain.low > 0 else "; the difference is within chance"
     return (
         f"A random forest on fingerprints predicts the same {own.n} held-out molecules better: "
-        f"{name.replace('_', ' ')} {forest.value:.2f} against {own.value:.2f}{sure}."
+        f"{metrics.in_words(name)} {forest.value:.2f} against {own.value:.2f}{sure}."
     )

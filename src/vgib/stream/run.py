@@ -17,6 +17,7 @@ from vgib.data.processes import Engine
 from vgib.data.records import Format, Source
 from vgib.errors import FileFormatError, InputError
 from vgib.limits import PLAIN, FileReading
+from vgib.metrics import in_words
 from vgib.model.card import Card
 from vgib.page.html import counted
 from vgib.page.recognized import Gallery, recognized_page, refusal_line
@@ -292,7 +293,7 @@ def _page(
     if quality:
         about.append(
             f"What the model is worth, on {quality['n']:,} molecules that it was not trained on: "
-            f"{card.headline.replace('_', ' ')} {quality['value']:.2f} (95 % interval "
+            f"{in_words(card.headline)} {quality['value']:.2f} (95 % interval "
             f"{quality['low']:.2f} to {quality['high']:.2f})."
         )
     about += [card.caution] if card.caution else []

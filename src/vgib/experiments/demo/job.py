@@ -18,6 +18,7 @@ from vgib.data.packed import PackedGraphs
 from vgib.data.splits import random_split
 from vgib.data.synthetic import generate_ba2motifs
 from vgib.experiments.panel.score import judge_panel, summary
+from vgib.metrics import in_words
 from vgib.model.recognizer import SubgraphRecognizer
 from vgib.model.results import Recognition
 from vgib.model.shipped import cards
@@ -194,7 +195,7 @@ def _listed(nodes: tuple[int, ...]) -> str:
 def _table(found: dict[str, Any]) -> str:
     rows = [
         (
-            name.removeprefix("control_").replace("_", " "),
+            in_words(name.removeprefix("control_")),
             f"{value['value']:.3f}",
             f"{value['low']:.3f} to {value['high']:.3f}",
         )

@@ -9,6 +9,7 @@ import { colorOf, focusAtom, molecule } from "/page/picture.js";
 import { setUpTable } from "/page/table.js";
 import { setUpTheme } from "/page/theme.js";
 
+const METRICS = { r_squared: "R²", roc_auc: "ROC AUC" }; // accuracy goes by its name
 const QUICK = ["occlusion", "ig", "gradcam"]; // chosen at first
 const ONE_OF_ONE = /^the given SMILES: none of the 1 molecules can be used; line 1 \(.*?\): /;
 const EXAMPLE = "C1OC1COc1ccccc1"; // phenyl glycidyl ether, whose epoxide is the alert
@@ -418,7 +419,7 @@ function describeModel() {
   const one = model();
   if (!one) return;
   const metric = one.metrics[one.headline];
-  const quality = metric && Number.isFinite(metric.value) ? ` On held-out molecules, ${one.headline.replaceAll("_", " ")}: ${number(metric.value)}.` : "";
+  const quality = metric && Number.isFinite(metric.value) ? ` On held-out molecules, ${METRICS[one.headline] ?? one.headline}: ${number(metric.value)}.` : "";
   const seeds = one.members > 1 ? ` ${one.members} seeds.` : "";
   const summary = (one.summary || "A model of one's own").replace(/[.\s]*$/, ".");
   $("about-model").textContent = `${summary}${quality}${one.caution ? ` ${one.caution}` : ""}${seeds}`;

@@ -12,7 +12,7 @@ from sklearn.metrics import r2_score, roc_auc_score
 
 from vgib import metrics
 from vgib.errors import InputError
-from vgib.metrics import Estimate
+from vgib.metrics import Estimate, is_share
 
 RNG = np.random.default_rng(0)
 
@@ -244,3 +244,13 @@ def test_agreement_is_the_mean_jaccard_index_of_all_pairs() -> None:
         sets = [set(np.flatnonzero(mask[low:high])) for mask in masks]
         each = [len(a & b) / len(a | b) if a | b else 1.0 for a, b in combinations(sets, 2)]
         assert found[graph] == pytest.approx(np.mean(each))
+
+
+@pytest.mark.parametrize(
+    ("name", "is_one"),
+    [("accuracy", True), ("node_auc", True), ("accuracy_of_hERG", True), ("rmse_of_hERG", False)],
+)
+def test_what_is_a_share_of_graphs_or_an_area_stays_between_0_and_1(
+    name: str, is_one: bool
+) -> None:
+    assert is_share(name) is is_one

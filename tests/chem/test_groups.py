@@ -72,6 +72,7 @@ EXAMPLES = [
     ("CSC(=N)N", [("amidine", 3), ("imidate or isothiourea", 3)], "CSC(=O)C"),
     ("COC(C)=NC", [("imidate or isothiourea", 3)], "COCC=NC"),
     ("FC(F)(F)c1ccccc1", [("trihalomethyl", 4)], "FC(F)c1ccccc1"),
+    ("F[C-](F)(F)->[Cu]", [("trihalomethyl", 4)], "FC(F)[Cu]"),
     ("CC(C)(C)c1ccccc1", [("tert-butyl", 4)], "CCC(C)(C)c1ccccc1"),
     ("CS(C)=O", [("sulfoxide", 2)], "CS(C)(=O)=O"),
     ("C[S+](C)[O-]", [("sulfoxide", 2)], "CSCO"),

@@ -87,7 +87,7 @@ def test_a_file_arrives_whole_and_replaces_what_was_there(server: Server, tmp_pa
     assert [path.name for path in tmp_path.iterdir()] == ["file"]
 
 
-@pytest.mark.parametrize("trouble", ["half", "408", "429", "500", "503"])
+@pytest.mark.parametrize("trouble", ["half", "408", "425", "429", "500", "502", "503", "504"])
 def test_what_may_pass_is_tried_again_after_growing_pauses(
     server: Server, tmp_path: Path, trouble: str, pauses: list[float]
 ) -> None:

@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from vgib.data.packed import PackedGraphs
-from vgib.data.spmotif import generate_spmotif, spmotif_split
+from vgib.data.spmotif import _extra, generate_spmotif, spmotif_split
 from vgib.errors import InputError
 from vgib.select.masks import largest_connected
 
@@ -88,3 +88,12 @@ def test_no_edge_is_listed_twice_or_leaves_its_graph() -> None:
         edges = graphs.to_data(number).edge_index
         assert len(torch.unique(edges, dim=1).T) == edges.shape[1]
         assert edges.max() < graphs.sizes[number] and (edges[0] != edges[1]).all()
+
+
+def test_every_pair_of_nodes_that_was_not_joined_may_be_joined_and_no_other() -> None:
+    path = np.stack([np.arange(1, 8), np.arange(2, 9)])
+    ptr, is_motif = np.array([0, 1, 9]), np.zeros(9, dtype=bool)
+    made = [_extra(path, ptr, is_motif, 0.5, np.random.default_rng(seed)) for seed in range(200)]
+    assert {edges.shape for edges in made} == {(2, 3)}
+    pairs = {(int(one), int(other)) for edges in made for one, other in edges.T}
+    assert pairs == {(one, other) for one in range(1, 9) for other in range(one + 2, 9)}

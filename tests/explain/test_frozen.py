@@ -6,8 +6,9 @@ from dataclasses import replace
 import pytest
 import torch
 from torch import Tensor, nn
+from torch_geometric.data import Data
 from torch_geometric.explain.algorithm.utils import set_masks
-from torch_geometric.nn import GCNConv, global_add_pool
+from torch_geometric.nn import GCNConv, GINEConv, global_add_pool
 
 from vgib.config import Architecture
 from vgib.data.packed import PackedGraphs
@@ -250,19 +251,85 @@ def test_one_output_is_taken_for_a_value_and_two_for_classes(
     assert frozen.task == task
 
 
-def test_as_many_outputs_as_there_are_can_be_asked_about_and_no_more(
-    model_of: ModelOf, graphs: PackedGraphs
+def test_features_that_a_model_embeds_first_are_replaced_where_its_layers_begin(
+    graphs: PackedGraphs,
 ) -> None:
-    model, batch = model_of("gcn"), graphs.batch()
-    classes = Frozen(model).run(batch).output.shape[1]
-    for target in range(classes):
-        frozen = Frozen(model, target=target)
-        frozen.run(batch)
-        assert frozen.task == "binary"
-    for target in (-1, classes):
-        with pytest.raises(InputError, match=f"there are {classes} to choose from"):
-            Frozen(model, target=target).run(batch)
-    binary = Frozen(model_of("value"), task="binary", target=1)
-    binary.run(batch)
-    with pytest.raises(InputError, match="there are 2 to choose from"):
-        Frozen(model_of("value"), task="binary", target=2).run(batch)
+    class Embeds(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.embed, self.conv = nn.Linear(graphs.x.shape[1], 8), GCNConv(8, 3)
+
+        def forward(self, x: Tensor, edge_index: Tensor, batch: Tensor) -> Tensor:
+            return global_add_pool(self.conv(self.embed(x), edge_index), batch)
+
+    model, batch = Embeds(), graphs.batch()
+    frozen = Frozen(model)
+    clean = frozen.run(batch)
+    torch.testing.assert_close(clean.inputs, model.embed(batch.x))
+    torch.testing.assert_close(frozen.run(batch, inputs=clean.inputs).output, clean.output)
+    twice = model.conv(2 * model.embed(batch.x), batch.adj.edge_index)
+    found = frozen.run(batch, inputs=2 * clean.inputs).output
+    torch.testing.assert_close(found, global_add_pool(twice, batch.graphs.batch))
+
+
+def test_a_layer_on_a_coarser_graph_is_left_as_it_is(graphs: PackedGraphs) -> None:
+    class Coarsens(nn.Module):
+        """Its second layer sees every graph as one node, each joined to the next."""
+
+        def __init__(self) -> None:
+            super().__init__()
+            self.conv, self.coarse = GCNConv(graphs.x.shape[1], 8), GCNConv(8, 3)
+
+        def forward(self, x: Tensor, edge_index: Tensor, batch: Tensor) -> Tensor:
+            pooled = global_add_pool(self.conv(x, edge_index), batch)
+            ends = torch.arange(len(pooled))
+            out: Tensor = self.coarse(pooled, torch.stack([ends[:-1], ends[1:]]))
+            return out
+
+    model, batch = Coarsens(), graphs.batch()
+    frozen, edges = Frozen(model), batch.adj.edge_index
+    assert [state.shape for state in frozen.run(batch).states] == [(graphs.num_nodes, 8)]
+    found = frozen.run(batch, edge_weight=torch.zeros(graphs.num_edges)).output
+    torch.testing.assert_close(found, model(batch.x, edges[:, :0], batch.graphs.batch))
+
+
+def test_edge_features_are_read_by_a_model_that_names_them_and_by_no_other(
+    model_of: ModelOf, data: list[Data]
+) -> None:
+    class Bonds(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.conv = GINEConv(nn.Linear(5, 3), edge_dim=2)
+
+        def forward(
+            self, x: Tensor, edge_index: Tensor, edge_attr: Tensor, batch: Tensor
+        ) -> Tensor:
+            return global_add_pool(self.conv(x, edge_index, edge_attr), batch)
+
+    for one in data:
+        one.edge_attr = torch.rand(one.num_edges, 2)
+    batch = PackedGraphs.from_data(data).batch()
+    assert Frozen(Bonds()).edge_channels(batch) == 2
+    assert Frozen(model_of("gcn")).edge_channels(batch) == 0
+
+
+@pytest.mark.parametrize("shape", [(3,), (1,), (), (3, 2)])
+def test_a_node_level_model_says_a_row_of_each_node(
+    shape: tuple[int, ...], graphs: PackedGraphs
+) -> None:
+    class Rows(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.conv = GCNConv(graphs.x.shape[1], torch.Size(shape).numel())
+
+        def forward(self, x: Tensor, edge_index: Tensor) -> Tensor:
+            out: Tensor = self.conv(x, edge_index).view(-1, *shape)
+            return out
+
+    model, batch = Rows(), graphs.batch()
+    if len(shape) == 2:
+        with pytest.raises(InputError, match="expected one row for each node"):
+            Frozen(model).of_nodes(batch)
+    else:
+        expected = model(batch.x, batch.adj.edge_index).view(graphs.num_nodes, -1)
+        torch.testing.assert_close(Frozen(model).of_nodes(batch), expected)

@@ -1,14 +1,20 @@
 """The class, label or value to explain can be chosen, and wrong names are refused."""
 
+from collections.abc import Callable
+
 import pytest
 import torch
 from torch import Tensor, nn
 from torch_geometric.data import Data
 from torch_geometric.nn import GraphConv, global_add_pool
 
+from vgib.data.packed import PackedGraphs
 from vgib.errors import InputError, UnknownNameError
+from vgib.explain.frozen import Frozen
 from vgib.explain.many import explain_many
 from vgib.explain.methods.occlusion import Occlusion
+
+ModelOf = Callable[[str], nn.Module]
 
 
 class Counts(nn.Module):
@@ -102,3 +108,30 @@ def test_mistakes_are_refused_with_a_suggestion(three: list[Data]) -> None:
         for method in ("vgib", "vgib-paper", "gib", "fidelity-gate"):
             with pytest.raises(InputError, match="must be"):
                 explain_many(model, three, method, **wrong)
+
+
+def test_a_model_that_gives_the_number_of_a_class_is_refused(three: list[Data]) -> None:
+    class Says(Counts):
+        def forward(self, x: Tensor, edge_index: Tensor, batch: Tensor) -> Tensor:
+            return super().forward(x, edge_index, batch).argmax(1, keepdim=True)
+
+    with pytest.raises(InputError, match="must give one float tensor"):
+        explain_many(Says("raw"), three, "occlusion")
+
+
+def test_as_many_outputs_as_there_are_can_be_asked_about_and_no_more(
+    model_of: ModelOf, graphs: PackedGraphs
+) -> None:
+    model, batch = model_of("gcn"), graphs.batch()
+    classes = Frozen(model).run(batch).output.shape[1]
+    for target in range(classes):
+        frozen = Frozen(model, target=target)
+        frozen.run(batch)
+        assert frozen.task == "binary"
+    for target in (-1, classes):
+        with pytest.raises(InputError, match=f"there are {classes} to choose from"):
+            Frozen(model, target=target).run(batch)
+    binary = Frozen(model_of("value"), task="binary", target=1)
+    binary.run(batch)
+    with pytest.raises(InputError, match="there are 2 to choose from"):
+        Frozen(model_of("value"), task="binary", target=2).run(batch)

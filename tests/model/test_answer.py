@@ -97,6 +97,16 @@ def test_mean_and_spread_are_over_the_members(answer: Answer) -> None:
         assert not answer.spread.any()
 
 
+@pytest.mark.parametrize("members", [1, 2])
+def test_values_are_predicted_by_the_mean_of_all_members(members: int) -> None:
+    model = trained(members, "values")
+    answer = model.answer(SOME)
+    each = [answer.member(place).predictions for place in range(members)]
+    assert {found.shape for found in each} == {(len(SOME),)}
+    np.testing.assert_allclose(answer.predictions, np.mean(each, 0), rtol=1e-5)
+    assert members == 1 or not np.allclose(each[0], each[1], rtol=1e-4)
+
+
 def test_classes_have_probabilities_that_agree_with_the_prediction(answer: Answer) -> None:
     if answer.classes is None:
         assert answer.probability is None

@@ -431,3 +431,12 @@ def test_the_gate_is_its_mlp_values_and_gradients() -> None:
         results.append([logits, *(p.grad for p in gate.parameters())])
     for ours, plain in zip(*results, strict=True):
         assert torch.allclose(ours, plain)
+
+
+@pytest.mark.parametrize("name", ["gib", "gsat", "vgib-paper"])
+def test_what_is_added_to_the_loss_is_the_weighted_sum_of_the_terms(name: str) -> None:
+    bottleneck = bottlenecks.make(name, channels=4)
+    out = bottleneck(torch.randn(6, 4), torch.tensor([0, 0, 0, 1, 1, 1]))
+    expected = sum(bottleneck.weights[term] * value for term, value in out.terms.items())
+    assert out.terms
+    torch.testing.assert_close(out.loss, expected)

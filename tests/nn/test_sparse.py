@@ -308,3 +308,13 @@ def test_a_batch_vector_that_is_not_sorted_is_refused() -> None:
 def test_without_a_count_the_last_node_names_the_last_graph() -> None:
     assert Segments.from_batch(torch.tensor([0, 0, 2])).ptr.tolist() == [0, 2, 2, 3]
     assert Segments.from_batch(torch.zeros(0, dtype=torch.int64)).num_graphs == 0
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_graph_convolution_is_scaled_by_degrees_in_the_precision_asked_for(kind: str) -> None:
+    adj = random_adjacency(9, kind)
+    dense = (1 + dense_of(adj.csr).sum(1, keepdim=True)).rsqrt()
+    for dtype in (torch.float32, torch.float64):
+        found = adj.gcn_scale(dtype)
+        torch.testing.assert_close(found, dense.to(dtype))
+        assert adj.gcn_scale(dtype) is found

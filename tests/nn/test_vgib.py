@@ -11,10 +11,18 @@ from torch.distributions import Normal, kl_divergence
 from vgib.config import Architecture, Training
 from vgib.data.packed import PackedGraphs
 from vgib.errors import InputError
-from vgib.nn.bottleneck import Encoded, Site
+from vgib.nn.bottleneck import Encoded, Site, Task
 from vgib.nn.net import SubgraphNet, build
 from vgib.nn.sparse import Adjacency, Segments
-from vgib.nn.vgib import NodeVGIB, PartPredictor, Yardstick, divergence, node_price, tariff
+from vgib.nn.vgib import (
+    NodeGate,
+    NodeVGIB,
+    PartPredictor,
+    Yardstick,
+    divergence,
+    node_price,
+    tariff,
+)
 from vgib.train.loop import predict, predict_counts, predict_parts, seeded, train
 
 SITE = Site(channels=8, in_channels=4, depth=2, outputs=2, task="classification", layer="gin")
@@ -102,6 +110,15 @@ def test_the_yardstick_of_several_values_is_the_mean_of_each() -> None:
 
 
 # ---- the predictor of parts ----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("task", ["classification", "regression"])
+def test_the_gate_is_told_probabilities_of_classes_and_values_as_they_are(task: Task) -> None:
+    gate = NodeGate(replace(SITE, task=task), 16, 0.5).eval()
+    encoded = replace(encoded_star(), head=lambda _: torch.tensor([[1.0, 2.0]]))
+    raised = replace(encoded, head=lambda _: torch.tensor([[4.0, 5.0]]))
+    # The probabilities of both are the same.
+    assert torch.allclose(gate(encoded), gate(raised)) == (task == "classification")
 
 
 def test_a_closed_node_is_not_there() -> None:

@@ -85,3 +85,10 @@ def test_of_graphs_that_are_not_asked_about_there_are_no_parts() -> None:
     found = Candidates(GRAPHS, BLOCKS).by_size(SCORES, 0.5, only=[1])
     assert [masks.shape[1] for masks in found] == GRAPHS.sizes.tolist()
     assert [bool(len(masks)) for masks in found[:3]] == [False, True, False]
+
+
+def test_the_best_part_of_each_size_holds_no_more_than_the_share_asked_for() -> None:
+    found = Candidates(GRAPHS, BLOCKS).by_size(SCORES, 0.5)
+    for masks, size in zip(found, GRAPHS.sizes.tolist(), strict=True):
+        sizes = masks.sum(1).tolist()
+        assert sizes == sorted(set(sizes)) and max(sizes, default=0) <= size / 2

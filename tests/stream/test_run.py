@@ -147,6 +147,21 @@ def test_without_resume_a_run_starts_anew(source: Path, model: Path, tmp_path: P
     assert not parts_folder(out).exists()
 
 
+@pytest.mark.parametrize(("resume", "n", "reused"), [(True, 1, 1), (True, 2, 0), (False, 1, 0)])
+def test_a_run_goes_on_only_where_it_is_asked_to_and_was_begun_alike(
+    resume: bool, n: int, reused: int, source: Path, model: Path, tmp_path: Path
+) -> None:
+    out, reading = Writing((tmp_path / "a.csv",)), SourceReading(size=16)
+
+    def stop(tally: Any) -> None:
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        recognize_source(source, Recognize(model), out, reading, on_chunk=stop)
+    work = Recognize(model, Selection(n=n))
+    assert recognize_source(source, work, out, reading, resume=resume).reused == reused
+
+
 @pytest.mark.parametrize("content", ["smiles\noops\nC1CC\n", ""])
 def test_nothing_usable_leaves_nothing(content: str, model: Path, tmp_path: Path) -> None:
     path = tmp_path / "in.csv"

@@ -91,6 +91,24 @@ def test_each_term_can_be_left_out(model_of: ModelOf, graphs: PackedGraphs) -> N
     assert loss(complement=0.0) < without
 
 
+def test_gates_harden_evenly_from_the_first_temperature_to_the_last(
+    model_of: ModelOf, graphs: PackedGraphs
+) -> None:
+    case = Case.of(Frozen(model_of("ours-gcn")), graphs.batch())
+
+    def loss(start: float, end: float, progress: float) -> float:
+        explainer = FidelityGate(temperatures=(start, end), noise=False)
+        explainer.look_at(case)
+        torch.manual_seed(0)
+        logits = torch.randn(graphs.num_nodes)
+        return float(explainer.loss_of(case, logits, progress))
+
+    for progress, temperature in ((0.0, 0.8), (0.5, 0.4), (1.0, 0.2)):
+        expected = loss(temperature, temperature, 0.0)
+        assert loss(0.8, 0.2, progress) == pytest.approx(expected, rel=1e-4)
+    assert loss(0.8, 0.8, 0.0) != pytest.approx(loss(0.2, 0.2, 0.0), rel=1e-2)
+
+
 def test_noise_can_be_left_out_only_where_nodes_can_be_removed(
     model_of: ModelOf, graphs: PackedGraphs
 ) -> None:

@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import pytest
 import torch
-from torch import nn
+from torch import Tensor, nn
 
 from vgib.data.packed import PackedGraphs
 from vgib.explain.explainer import Case
@@ -71,3 +71,20 @@ def test_a_generous_allowance_closes_the_gates(model_of: ModelOf, graphs: Packed
     )
     edged = graphs.indptr.diff() > 0
     assert closed[edged].mean() < 0.3 < started[edged].mean()
+
+
+@pytest.mark.parametrize("of", ["gcn", "gat", "sage", "gin"])
+def test_each_channel_of_a_stopped_message_has_a_constant_of_its_own(
+    of: str, model_of: ModelOf, graphs: PackedGraphs
+) -> None:
+    case = Case.of(Frozen(model_of(of)), graphs.batch())
+    shapes = []
+
+    def look(_: int, messages: Tensor) -> Tensor:
+        shapes.append(messages[0].shape)
+        return messages
+
+    case.frozen.run(case.batch, on_message=look)
+    gates = GraphMask().build(case)
+    assert [gate.baseline.shape for gate in gates.layers] == shapes
+    assert all(shape.numel() > 1 for shape in shapes)

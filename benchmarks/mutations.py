@@ -9,7 +9,8 @@ one, ``+`` for ``-``, ``and`` for ``or``, a condition negated, a constant increa
 of ``tests/test_mutations.py``, those of the same package that import the module and its doctests
 run against the copy. A test that fails there counts when it passes with the unchanged module; where
 it does not, it is left out and the others go on. A mutation that no test notices survives. There is
-one record for each mutation, a line of JSON.
+one record for each mutation, a line of JSON. Where the verdict of first sight stays in a record,
+``since`` names the test that was written later and notices the mutation.
 
 Which mutations are drawn depends on what they change and on the seed, not on the line or on how
 many there are: after a change of the code elsewhere the draw goes on as if nothing had happened.
@@ -184,7 +185,9 @@ class Copy:
             if code == 0 or code is None or test is None:
                 verdict = {0: "survived", None: "late"}.get(code, "killed")
                 break
-            if test not in self.passed and self._tested(module, plain, [test])[0] in WELL:
+            # A doctest of the copy, which is outside of the root, is named without its file.
+            alone = f"{self._place(module)}{test}" if test.startswith("::") else test
+            if test not in self.passed and self._tested(module, plain, [alone])[0] in WELL:
                 self.passed.add(test)
             if test in self.passed:
                 verdict = "killed"
@@ -245,7 +248,9 @@ def _tests(source: Path, said: Path, asked: list[str]) -> int:
     sys.path[:] = [str(source), *(p for p in sys.path if Path(p).resolve() != ROOT / "src")]
     for name in [n for n in sys.modules if n.split(".")[0] in ("vgib", "tests")]:
         del sys.modules[name]
-    how = ["-q", "-x", "--assert=plain", "-p", "no:cacheprovider", "-m", LEFT_OUT]
+    # A doctest of the copy alone would be far from the settings.
+    how = ["-c", str(ROOT / "pyproject.toml"), "-m", LEFT_OUT]
+    how += ["-q", "-x", "--assert=plain", "-p", "no:cacheprovider"]
     return int(pytest.main([*how, *asked]))
 
 
@@ -298,8 +303,10 @@ def summary(records: list[dict[str, Any]]) -> dict[str, Any]:
     """The score: of the mutations that change anything, how many were noticed."""
     judged = [one for one in records if one["verdict"] in ("killed", "survived")]
     killed = sum(one["verdict"] == "killed" for one in judged)
-    survivors = [f"{one['place']} {one['change']}" for one in judged if one["verdict"] != "killed"]
-    told: dict[str, Any] = {"judged": len(judged), "killed": killed}
+    passed = [one for one in judged if one["verdict"] != "killed"]
+    since = sum("since" in one for one in passed)
+    survivors = [f"{one['place']} {one['change']}" for one in passed if "since" not in one]
+    told: dict[str, Any] = {"judged": len(judged), "killed": killed, "since": since}
     told |= {name: sum(one["verdict"] == name for one in records) for name in (EQUIVALENT, "late")}
     return told | {"score": round(killed / max(1, len(judged)), 3), "survivors": survivors}
 

@@ -188,7 +188,7 @@
     lines.push(one.statement ? `${one.statement}${spread}` : `${page.property} ${fixed(one.prediction)}${spread}${told}`);
     if (one.stability != null) lines.push(`stability ${percent(one.stability)}`);
     if (part) lines.push(`${percent(part.keep)} kept, mean score ${part.score == null ? "–" : part.score.toFixed(2)}`);
-    if (one.why_none) lines.push(`${part ? "why this part" : "no part"}: ${one.why_none}`);
+    if (one.why_none) lines.push(`${part ? "why this part" : "why none"}: ${one.why_none}`);
     if (one.note) lines.push(one.note);
     return lines;
   }

@@ -633,7 +633,7 @@ def test_classes_must_be_whole() -> None:
     [
         ([], "no graphs were given"),
         ("CCO", "got one str 'CCO'; put it in a list"),
-        (MOTIFS[0], "got one Data("),
+        (MOTIFS[0], r"got one Data\("),
         (5, "got one int 5"),
         (None, "got one NoneType"),
         (["CCO", MOTIFS[0]], "graph 0 is 'CCO'; expected PyG Data throughout, or SMILES"),

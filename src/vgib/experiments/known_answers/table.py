@@ -75,7 +75,7 @@ def tables(found: Sequence[KnownCell]) -> list[TextTable]:
 def measure_table(found: Sequence[KnownCell], name: str, life: str) -> TextTable:
     """Sets down, methods across; the mean over seeds and the sample standard deviation."""
     title = f"{MEASURES[name]}; {LIVES[life]}; mean ± spread over seeds"
-    texts = ((_short(cell.dataset), cell.method, cell.text(name)) for cell in found)
+    texts = ((short(cell.dataset), cell.method, cell.text(name)) for cell in found)
     return crossed(title, ["set"], texts, name=f"{life} {name}")
 
 
@@ -93,7 +93,7 @@ def difference_table(
         return paired(*pair, name)
 
     others = (cell for cell in found if cell.method != (less or of) and cell.dataset in fixed)
-    texts = ((_short(cell.dataset), cell.method, text(cell)) for cell in others)
+    texts = ((short(cell.dataset), cell.method, text(cell)) for cell in others)
     what = f"each method less {less}" if less else f"{of} less each method"
     title = f"{MEASURES[name].partition(' (')[0]}: {what}, paired over seeds, 95 % interval"
     return crossed(title, ["set"], texts, name=f"{what}: {name}")
@@ -153,5 +153,6 @@ def summary(found: Sequence[KnownCell]) -> list[dict[str, Any]]:
     ]
 
 
-def _short(dataset: str) -> str:
+def short(dataset: str) -> str:
+    """What a table calls a set: its name without that of its collection."""
     return dataset.rpartition("/")[2]

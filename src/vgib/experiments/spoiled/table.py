@@ -5,8 +5,8 @@ from collections.abc import Sequence
 from vgib.experiments.engine.drawing import Drawn
 from vgib.experiments.engine.recipe import Recipe
 from vgib.experiments.engine.records import Records
-from vgib.experiments.engine.tables import TextTable
-from vgib.experiments.known_answers.table import CONTROL, OURS, KnownCell, cells, paired
+from vgib.experiments.engine.tables import TextTable, crossed
+from vgib.experiments.known_answers.table import CONTROL, OURS, KnownCell, cells, paired, short
 
 MEASURES = {
     "accuracy": "Accuracy of the prediction",
@@ -21,6 +21,8 @@ SPOILED = {
     "few-2": "2 % of the graphs",
 }
 
+GAIN = f"{OURS} less {CONTROL}, paired over seeds"
+
 
 def draw(made: Recipe, records: Records) -> Drawn:
     """One table for each measure: how a method does that learned from spoiled data."""
@@ -29,24 +31,18 @@ def draw(made: Recipe, records: Records) -> Drawn:
 
 
 def measure_table(found: Sequence[KnownCell], name: str) -> TextTable:
-    """Sets and ways to spoil them down, methods across, and what the price changes.
-
-    The place of a job has the way in which its data were spoiled where one of the known answers
-    has its life.
-    """
-    methods = list(dict.fromkeys(cell.method for cell in found))
-    by_place = {(cell.dataset, cell.life, cell.method): cell for cell in found}
-    rows = []
-    for dataset, way in dict.fromkeys((cell.dataset, cell.life) for cell in found):
-        own = {method: by_place[dataset, way, method] for method in methods}
-        rows.append(
-            (
-                dataset.rpartition("/")[2],
-                SPOILED[way],
-                *(cell.text(name) for cell in own.values()),
-                paired(own[OURS], own[CONTROL], name),
-            )
-        )
-    headers = ("set", "learned from", *methods, f"{OURS} less {CONTROL}, paired over seeds")
+    """Sets and ways to spoil them down, methods across, and what the price changes."""
+    control = {_row(cell): cell for cell in found if cell.method == CONTROL}
+    texts = [(_row(cell), cell.method, cell.text(name)) for cell in found]
+    for cell in found:
+        if cell.method == OURS:
+            texts.append((_row(cell), GAIN, paired(cell, control[_row(cell)], name)))
     title = f"{MEASURES[name]}, on clean graphs; mean ± spread over seeds"
-    return TextTable(title, headers, sorted(rows, key=lambda row: row[0]), name)
+    return crossed(
+        title, ["set", "learned from"], sorted(texts, key=lambda each: each[0][0]), name=name
+    )
+
+
+def _row(cell: KnownCell) -> tuple[str, str]:
+    """The set, and how it was spoiled, which stands where a known answer has its life."""
+    return short(cell.dataset), SPOILED[cell.life]

@@ -2,21 +2,18 @@
 
 from dataclasses import replace
 from math import ceil
-from pathlib import Path
 
 import numpy as np
 
 from vgib.data import catalog
 from vgib.data.known import KnownAnswers, load_known
 from vgib.data.splits import Index, Split
-from vgib.experiments.engine.finished import Finished
+from vgib.experiments.engine.finished import Finished, Where
 from vgib.experiments.known_answers.work import compare
 from vgib.experiments.spoiled.job import SpoiledJob
 
 
-def run(
-    job: SpoiledJob, *, mirror: str | Path | None = None, cache: str | Path | None = None
-) -> Finished:
+def run(job: SpoiledJob, *, mirror: Where = None, cache: Where = None) -> Finished:
     """Loads the set, spoils it and does the job."""
     known = load_known(job.dataset, seed=job.seed, mirror=mirror, cache=cache)
     made = spoil(known, flipped=job.flipped, left=job.left, seed=job.seed)

@@ -22,7 +22,7 @@ from vgib.data.packed import PackedGraphs
 from vgib.data.splits import Split
 from vgib.errors import InputError
 from vgib.experiments.adme.job import AdmeJob
-from vgib.experiments.engine.finished import Finished
+from vgib.experiments.engine.finished import Finished, Where
 from vgib.metrics import mean_absolute_error, r_squared
 from vgib.model.forest import FEATURES
 from vgib.model.recognizer import SubgraphRecognizer
@@ -38,9 +38,7 @@ SMALL = 0.7
 """A part of at most this share of the atoms says something."""
 
 
-def run(
-    job: AdmeJob, *, mirror: str | Path | None = None, cache: str | Path | None = None
-) -> Finished:
+def run(job: AdmeJob, *, mirror: Where = None, cache: Where = None) -> Finished:
     """Trains on the molecules of the job and judges what is predicted of held-out ones."""
     loaded = load_graphs(
         DATA, target=job.target, mirror=mirror, cache=cache, standard=Standard.named("usual")

@@ -6,7 +6,7 @@ from itertools import chain, islice
 from typing import TypeAlias
 
 from vgib.chem.mol import parse
-from vgib.data.records import ID_NAMES, MOLBLOCK, Record, Table, plain_name
+from vgib.data.records import ID_NAMES, MOLBLOCK, TITLE, Record, Table, plain_name
 from vgib.errors import InputError
 
 Column: TypeAlias = str | int
@@ -59,7 +59,7 @@ def id_column(table: Table, asked: Column | None) -> str | None:
     if asked is not None:
         return named_column(table, asked)
     if table.columns is None:
-        return "name" if table.format == "sdf" else "1"
+        return "name" if table.format == "sdf" else TITLE
     plain = {plain_name(column): column for column in reversed(table.columns)}
     return next((plain[name] for name in ID_NAMES if name in plain), None)
 

@@ -8,6 +8,7 @@ import tempfile
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from itertools import chain, count
 from pathlib import Path
 from typing import IO, Any, BinaryIO, Literal, NamedTuple, TypeAlias, cast, get_args
@@ -41,6 +42,9 @@ SUFFIXES: dict[str, Format] = {
     ".pq": "parquet",
     ".xlsx": "xlsx",
 }
+SMILES_HEADERS = {"smiles", "canonical_smiles"}
+"""What the first line of a ``.smi`` file says where it is no molecule."""
+
 ID_NAMES = (
     *("id", "name", "title", "compoundid", "compoundname", "compound", "internalid"),
     *("moleculeid", "moleculename", "molecule", "moleculechemblid", "chemblid", "zincid"),
@@ -60,7 +64,8 @@ class Record(NamedTuple):
     """One entry of a file.
 
     ``fields`` holds the cells by column name; in a headerless ``.smi`` file by position, ``"0"``
-    being the SMILES. A record that is broken as a record says so in ``problem``.
+    being the SMILES, and the name under :data:`TITLE`. A record that is broken as a record says so
+    in ``problem``.
     """
 
     line: int
@@ -88,6 +93,12 @@ class Table(NamedTuple):
 
 MOLBLOCK = "mol block"
 """The field of an SD record that holds the structure."""
+
+TITLE = "title"
+"""The field of a line without a header that holds the name: all that stands behind the SMILES."""
+
+_EXTENSION = re.compile(r"^(\S+)\s+\|[^|]*\|")
+"""A SMILES with what ChemAxon writes behind it, such as ``|&1:1|``, which is no name."""
 
 
 @contextmanager
@@ -201,10 +212,10 @@ def _table(lines: Lines, format: Format, share: Callable[[], float | None]) -> T
         return table(format, None, _sdf(chain([first], texts), lines))
     if format == "smi" and not _is_csv_header(first):
         header = first.split()
-        if header[0].lower() in {"smiles", "canonical_smiles"}:
-            columns = _distinct(header, name, line)
-            return table(format, columns, _words(columns, texts, line + 1, lines))
-        return table(format, None, _words(None, chain([first], texts), line, lines))
+        if header[0].lower() in SMILES_HEADERS:
+            columns = _distinct(header if len(header) > 1 else [*header, "name"], name, line)
+            return table(format, columns, _rows(texts, line + 1, lines, partial(_words, columns)))
+        return table(format, None, _rows(chain([first], texts), line, lines, _titled))
     delimiter = "\t" if format == "tsv" else max(",;\t", key=first.count)
     reader = csv.reader(chain([first], texts), delimiter=delimiter, strict=True)
     columns = _distinct([cell.strip() for cell in _next(reader, name)], name, line)
@@ -214,7 +225,8 @@ def _table(lines: Lines, format: Format, share: Callable[[], float | None]) -> T
 
 
 def _is_csv_header(line: str) -> bool:
-    return any("smiles" in line.lower().strip().split(delimiter) for delimiter in ",;\t")
+    cells = (line.lower().strip().split(delimiter) for delimiter in ",;\t")
+    return any(len(each) > 1 and SMILES_HEADERS.intersection(each) for each in cells)
 
 
 def _distinct(columns: list[str], name: str, line: int) -> list[str]:
@@ -262,15 +274,40 @@ def _cells(
         yield Record(line, fields, problem)
 
 
-def _words(
-    columns: list[str] | None, texts: Iterable[str], start: int, lines: Lines
+def _rows(
+    texts: Iterable[str], start: int, lines: Lines, fields: Callable[[str], dict[str, str]]
 ) -> Iterator[Record]:
-    """Words between blanks, by the names of columns or by their positions."""
     for number, line in enumerate(texts, start):
-        if words := line.split():
-            yield Record(number, dict(zip(columns or map(str, count()), words, strict=False)))
+        if line.strip():
+            yield Record(number, fields(line))
         elif why := lines.problem(number, number):
             yield Record(number, {}, why)
+
+
+def _words(columns: list[str], line: str) -> dict[str, str]:
+    """Words between blanks by the names of columns; of too many, the name has several."""
+    words = line.split()
+    named = (place for place, column in enumerate(columns) if plain_name(column) in ID_NAMES)
+    more, place = len(words) - len(columns), next(named, None)
+    if more > 0 and place is not None:
+        words[place : place + more + 1] = [" ".join(words[place : place + more + 1])]
+    return dict(zip(columns, words, strict=False))
+
+
+def _titled(line: str) -> dict[str, str]:
+    """Cells between tabs, else words between blanks, by their positions; and the title.
+
+    >>> _titled("CCO ethyl alcohol")
+    {'0': 'CCO', '1': 'ethyl', '2': 'alcohol', 'title': 'ethyl alcohol'}
+    >>> _titled("CCO |&1:1|\\tethyl alcohol\\t0.5")
+    {'0': 'CCO', '1': 'ethyl alcohol', '2': '0.5', 'title': 'ethyl alcohol'}
+    """
+    text, *columns = _EXTENSION.sub(r"\1", line.strip()).split("\t")
+    smiles, *title = text.split(maxsplit=1)
+    title += [cell.strip() for cell in columns]
+    cells = title if columns else " ".join(title).split()
+    told = dict(zip(map(str, count()), [smiles, *cells], strict=False))
+    return told | {TITLE: title[0]} if title else told
 
 
 def _sdf(texts: Iterable[str], lines: Lines) -> Iterator[Record]:

@@ -27,7 +27,9 @@ def test_an_address_of_another_machine_is_refused() -> None:
         listen("192.0.2.1", 0)
 
 
-def test_the_command_serves_until_it_is_interrupted(folders: list[Path], tmp_path: Path) -> None:
+def test_the_command_says_that_it_loads_and_serves_until_it_is_interrupted(
+    folders: list[Path], tmp_path: Path
+) -> None:
     command = [sys.executable, "-m", "vgib", "serve", "--no-shipped", "--port", "0"]
     options = ["--model", str(folders[0]), "--cache", str(tmp_path)]
     wide = os.environ | {"COLUMNS": "200"}
@@ -36,6 +38,7 @@ def test_the_command_serves_until_it_is_interrupted(folders: list[Path], tmp_pat
     ) as process:
         assert process.stderr is not None
         try:
+            assert "Loading the models" in process.stderr.readline()
             said = process.stderr.readline()
             found = re.search(r"http://127\.0\.0\.1:\d+", said)
             assert found, said

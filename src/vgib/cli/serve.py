@@ -48,6 +48,7 @@ def serve(
     cache: Cache = None,
 ) -> None:
     """Serve the models over HTTP, and a page to use them from, to this machine alone."""
+    say("Loading the models; the address of the page follows in some seconds.")
     from vgib.errors import DownloadError
     from vgib.serve import editor
     from vgib.serve.limits import Limits

@@ -49,6 +49,19 @@ def test_what_is_done_and_its_mean_are_shown() -> None:
     assert made.done == 2
 
 
+def test_the_longer_axis_goes_down_so_that_the_table_fits_on_a_terminal() -> None:
+    for datasets, methods in ((2, 3), (3, 2)):
+        jobs = MADE.jobs(
+            subset={
+                "dataset": ["MUTAG", "DD", "COLLAB"][:datasets],
+                "bottleneck": ["none", "gib", "gsat"][:methods],
+                "fold": 0,
+            }
+        )
+        table = Board(MADE, jobs, {}, 1).table()
+        assert (table.row_count, len(table.columns)) == (3, 1 + 2)
+
+
 def test_the_time_left_counts_costs() -> None:
     made = board(2, seconds=3.0)  # two jobs of equal cost took 3 s each
     cost = sum(MADE.cost_of(job) for job in JOBS[2:]) / MADE.cost_of(JOBS[0])

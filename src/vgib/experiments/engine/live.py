@@ -76,12 +76,18 @@ class Board:
         return f"{self.done} of {sum(self.total.values())} done{failed}{_left(self.seconds_left())}"
 
     def table(self) -> Table:
-        """What is done of each cell, with the mean of its results."""
+        """What is done of each cell, with the mean of its results; the longer axis goes down."""
         rows = list(dict.fromkeys(down for down, _ in self.total))
         columns = list(dict.fromkeys(across for _, across in self.total))
-        table = Table(self.down, *columns, box=None, header_style="bold", caption=self.state())
-        for row in rows:
-            table.add_row(row, *(self._text((row, column)) for column in columns))
+        lines = [[row, *(self._text((row, column)) for column in columns)] for row in rows]
+        lines.insert(0, [f"{self.down} / {self.across}", *columns])
+        if len(columns) > len(rows):  # so that it fits on a terminal
+            lines = [list(line) for line in zip(*lines, strict=True)]
+            lines[0][0] = f"{self.across} / {self.down}"
+        table = Table(*lines[0], box=None, header_style="bold", caption=self.state())
+        table.columns[0].no_wrap = True
+        for line in lines[1:]:
+            table.add_row(*line)
         return table
 
     def _text(self, place: tuple[str, str]) -> str:

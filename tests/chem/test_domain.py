@@ -42,6 +42,13 @@ def test_ordinary_molecules_raise_no_warning(smiles: str) -> None:
     assert outside_domain(smiles) == []
 
 
+def test_a_molecule_larger_than_those_that_were_learned_from_is_told() -> None:
+    assert outside_domain("C" * 38, largest=38) == []
+    (told,) = outside_domain("C" * 39, largest=38)
+    assert told == "has 39 heavy atoms; the model knows molecules of up to 38"
+    assert len(outside_domain("C" * (LARGE + 1), largest=10 * LARGE)) == 1
+
+
 def test_no_known_drug_raises_a_warning() -> None:
     rows = files("vgib.data").joinpath("drugs.csv").read_text(encoding="utf-8").splitlines()
     warned = {row["name"] for row in csv.DictReader(rows) if outside_domain(row["smiles"])}

@@ -48,6 +48,15 @@ def test_alerts_and_warnings_are_named() -> None:
     assert any("like no training molecule" in told for told in far.warnings)
 
 
+def test_a_model_warns_of_molecules_larger_than_those_it_learned_from() -> None:
+    alkanes = ["C" * size for size in range(2, 14)]
+    model = SubgraphRecognizer(hidden=4, depth=1, epochs=1).fit(alkanes, np.arange(12.0))
+    assert model.card_.largest == 12
+    small, large = beside(["C" * 12, "C" * 13], None, model.card_.largest)
+    assert small.warnings == ()
+    assert large.warnings == ("has 13 heavy atoms; the model knows molecules of up to 12",)
+
+
 @pytest.mark.parametrize("level", [0.8, 0.9])
 def test_conformal_intervals_hold_as_often_as_they_say(level: float) -> None:
     rng = np.random.default_rng(0)

@@ -10,7 +10,7 @@ from vgib.chem.pattern import pattern
 from vgib.chem.vocabulary import ELEMENT
 
 LARGE = 70
-"""Heavy atoms above which a molecule is no small molecule any more."""
+"""Heavy atoms above which a molecule is no small molecule any more, whatever a model learned."""
 
 RESIDUES = 4
 """Amino acids in a chain from which on a molecule is called a peptide."""
@@ -23,11 +23,12 @@ _RESIDUE = "[NX3][CX4][CX3](=O)[NX3,OX2]"
 _UNBALANCED = "[+,-;!$([+]~[-]);!$([-]~[+])]"
 
 
-def outside_domain(mol_or_smiles: Mol | str) -> list[str]:
+def outside_domain(mol_or_smiles: Mol | str, largest: int = LARGE) -> list[str]:
     """Why a model of drug-like molecules may not know such a molecule; empty if nothing is odd.
 
     Standardize the molecule first (:func:`vgib.chem.standardize.standardize`): salts and charges
-    that a proton balances are no reason for a warning.
+    that a proton balances are no reason for a warning. ``largest`` is the number of heavy atoms of
+    the largest molecules that the model learned from.
 
     >>> outside_domain("CCO")
     []
@@ -35,7 +36,8 @@ def outside_domain(mol_or_smiles: Mol | str) -> list[str]:
     ['contains a metal (Hg); the models were trained on molecules without']
     """
     mol = as_mol(mol_or_smiles)
-    return [told for check in _CHECKS if (told := check(mol))]
+    told = [sentence for check in _CHECKS if (sentence := check(mol))]
+    return told + _size(mol, min(largest, LARGE))
 
 
 def _metals(mol: Mol) -> str:
@@ -89,11 +91,11 @@ def _charge(mol: Mol) -> str:
     return f"keeps a charge (on {charged}) that no neighbor balances; the models know neutral forms"
 
 
-def _size(mol: Mol) -> str:
+def _size(mol: Mol, largest: int) -> list[str]:
     count = mol.GetNumHeavyAtoms()
-    if count <= LARGE:
-        return ""
-    return f"has {count} heavy atoms; the models know molecules of up to {LARGE}"
+    if count <= largest:
+        return []
+    return [f"has {count} heavy atoms; the model knows molecules of up to {largest}"]
 
 
 def _components(mol: Mol) -> str:
@@ -117,6 +119,5 @@ _CHECKS: tuple[Callable[[Mol], str], ...] = (
     _open_ends,
     _peptide,
     _charge,
-    _size,
     _components,
 )

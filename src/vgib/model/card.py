@@ -78,6 +78,11 @@ class Card(BaseModel):
         description="What the encoder reads of edges: bond, codes or floats; null: nothing.",
     )
     edge_channels: int = Field(default=0, ge=0)
+    largest: int | None = Field(
+        default=None,
+        description="So many heavy atoms, or fewer, had 99 in 100 of the training molecules; "
+        "of larger ones the model knows little.",
+    )
     data: dict[str, Any] = Field(default_factory=dict, description="Hash, size and split.")
     metrics: dict[str, Any] = Field(default_factory=dict, description="Quality, with controls.")
     headline: str = Field(default="", description="The name of the metric to look at first.")

@@ -15,7 +15,7 @@ import torch
 from safetensors.torch import load_file
 
 from vgib.chem.alerts import structural_alerts
-from vgib.chem.domain import outside_domain
+from vgib.chem.domain import LARGE, outside_domain
 from vgib.chem.mol import Mol, as_mol
 from vgib.chem.similarity import packed_bits, tanimoto
 from vgib.data.files import write_safetensors
@@ -128,13 +128,22 @@ class Known:
         )
 
 
-def beside(mols: Sequence[Mol | str], known: Known | None) -> list[Beside]:
-    """What stands beside the prediction of each molecule."""
+def beside(
+    mols: Sequence[Mol | str], known: Known | None, largest: int | None = None
+) -> list[Beside]:
+    """What stands beside the prediction of each molecule.
+
+    Args:
+        mols: The molecules.
+        known: What the model learned from, where its folder tells it.
+        largest: The heavy atoms of the largest molecules that it learned from, where its card
+            tells.
+    """
     found = []
     for each in mols:
         mol = as_mol(each)
         alerts = [f"{alert.name} ({alert.source})" for alert in structural_alerts(mol)]
-        warnings = outside_domain(mol)
+        warnings = outside_domain(mol, largest or LARGE)
         nearest = () if known is None else known.nearest(mol)
         if nearest and nearest[0].similarity < FAR:
             warnings.append(

@@ -58,6 +58,9 @@ QUESTIONS = ("suffices", "counts")
 LOOKED_AT = 256
 """Training graphs whose scores are looked at after training."""
 
+USUAL_SIZES = 0.99
+"""The share of training molecules that are no larger than what a model is said to know."""
+
 TOO_MUCH = 0.9
 """A larger share of nodes that are kept is no subgraph to speak of."""
 
@@ -191,6 +194,7 @@ class SubgraphRecognizer(Configured, Members):
             in_channels=packed.x.shape[1],
             **edge_features(encoder, packed),
             unit="probability" if task == "multilabel" else "",
+            largest=int(packed.sizes.double().quantile(USUAL_SIZES)) if kind else None,
             data={"sha256": packed.fingerprint(), "graphs": len(packed), "split": split},
             versions=versions(),
         )

@@ -206,7 +206,8 @@ def pieces_of(answer: Answer) -> list[dict[str, Any]]:
 
 def beside_one(answer: Answer, model: SubgraphRecognizer) -> dict[str, Any]:
     """What stands beside the prediction of one molecule."""
-    (told,) = beside([str(answer.graphs.ids and answer.graphs.ids[0])], model.known_)
+    smiles = str(answer.graphs.ids and answer.graphs.ids[0])
+    (told,) = beside([smiles], model.known_, model.card_.largest)
     drugs, half, value = model.among_drugs, model.card_.interval, float(answer.followed[0])
     return {
         **asdict(told),

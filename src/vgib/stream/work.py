@@ -193,7 +193,8 @@ class Recognize:
         if not self.details:
             return {name: pa.nulls(len(answer.graphs), kind) for name, kind in BESIDE.items()}
         drugs, half = self.recognizer.among_drugs, self.card.interval
-        told = beside(readings.mols or readings.smiles, self.recognizer.known_)
+        mols, known = readings.mols or readings.smiles, self.recognizer.known_
+        told = beside(mols, known, self.card.largest)
         below = np.searchsorted(drugs, answer.followed)
         return {
             "interval": [

@@ -10,7 +10,7 @@ from scipy.stats import ttest_ind  # type: ignore[import-untyped]
 
 from vgib.errors import InputError
 from vgib.stream.ledger import COLUMNS, Ledger, write_ledger
-from vgib.stream.schema import results_schema
+from vgib.stream.schema import SECOND, results_schema
 
 
 def results_of(
@@ -89,9 +89,7 @@ def test_another_property_is_read_from_its_column() -> None:
 
 def test_of_two_classes_the_chance_of_the_second_is_compared() -> None:
     table = results_of([["*C"], ["*C"], ["*N"]], [7, 3, 7])
-    table = table.set_column(
-        table.column_names.index("prediction"), "prediction", pa.array([7, 3, 7])
-    ).append_column("probability", pa.array([0.9, 0.8, 0.6]))
+    table = table.append_column(SECOND, pa.array([0.9, 0.2, 0.6]))
     ledger = Ledger(classes=[3, 7])
     ledger.add(table)
     assert ledger.entries()[0].mean_with == pytest.approx((0.9 + 0.2) / 2)

@@ -15,7 +15,7 @@ from vgib.data.records import MOLBLOCK
 from vgib.errors import InputError
 from vgib.model.recognizer import SubgraphRecognizer
 from vgib.select.policy import Selection
-from vgib.stream.schema import ABOUT, REJECTED, Recognized
+from vgib.stream.schema import ABOUT, REJECTED, SECOND, Recognized
 from vgib.stream.work import Recognize
 
 
@@ -48,6 +48,37 @@ def test_classes_come_with_their_probability(classes: Path) -> None:
     assert [row["prediction"] for row in rows] == model.predict(SMILES).tolist()
     chances = model.predict_proba(SMILES).max(1)
     assert [row["probability"] for row in rows] == pytest.approx(chances.tolist())
+    second = model.predict_proba(SMILES)[:, 1]
+    assert [row[SECOND] for row in rows] == pytest.approx(second.tolist())
+
+
+def test_of_three_classes_none_is_the_second(tmp_path: Path) -> None:
+    trained = SubgraphRecognizer(epochs=1, hidden=8, depth=1)
+    trained.fit(SMILES, [number % 3 for number in range(len(SMILES))])
+    found = Recognize(trained.save(tmp_path / "three"))(chunk_of(["CCO"])).results
+    assert "probability" in found.column_names and SECOND not in found.column_names
+
+
+def test_a_drug_has_the_same_place_among_drugs_alone_and_in_any_batch(
+    model: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    work = Recognize(SubgraphRecognizer.load(model), details=True)
+    drugs = work.recognizer.among_drugs
+    places = []
+    for shift in (-4e-7, 0, 4e-7):  # as much as the order of a sum can change
+        monkeypatch.setattr(work.recognizer, "among_drugs", drugs + shift)
+        places.append(work(chunk_of(SMILES)).results["percentile"].to_pylist())
+    assert places[0] == places[1] == places[2] and len(set(places[0])) > 10
+
+
+def test_results_say_which_model_made_them(model: Path) -> None:
+    def named(work: Recognize) -> set[str | None]:
+        return set(work(chunk_of(SMILES[:3])).results["model"].to_pylist())
+
+    assert named(Recognize(model)) == {str(model)} and named(Recognize("qed")) == {"qed"}
+    loaded = SubgraphRecognizer.load(model)
+    assert named(Recognize(loaded)) == {None}
+    assert named(Recognize(loaded, called="mine")) == {"mine"}
 
 
 def test_bad_rows_keep_their_line_and_get_a_reason(model: Path) -> None:
@@ -80,7 +111,7 @@ def test_the_schema_is_the_same_when_nothing_can_be_used(model: Path) -> None:
     work = Recognize(model)
     some, none = work(chunk_of(["CC"])), work(chunk_of(["oops"]))
     assert some.results.schema == none.results.schema == work.schema()
-    assert set(some.results.column_names) == set(ABOUT) - {"probability"}
+    assert set(some.results.column_names) == set(ABOUT) - {"probability", SECOND}
     assert some.rejected.schema == none.rejected.schema
     assert len(none.results) == 0 and len(work(chunk_of([])).rejected) == 0
 
@@ -131,6 +162,8 @@ def test_an_ensemble_answers_with_means_spread_and_stability(model: Path, tmp_pa
     alone = Recognize(folder, single=True)(chunk_of(SMILES)).results
     assert alone["prediction"].to_pylist() == pytest.approx(seeds[0].predict(SMILES).tolist())
     assert alone["spread"].null_count == alone["stability"].null_count == len(SMILES)
+    none = Recognize(folder, Selection(0.4), scores_only=True)(chunk_of(SMILES)).results
+    assert none["stability"].null_count == len(SMILES)  # there is no part to be stable
     by_prediction = Selection(0.4, by="prediction")
     predicted = Recognize(folder, by_prediction)(chunk_of(SMILES)).results
     wanted = answer.agreement(by_prediction)
@@ -144,6 +177,7 @@ def test_without_a_wish_the_card_decides_what_is_chosen(model: Path, tmp_path: P
     usual = Recognize(folder)(chunk_of(SMILES)).results
     asked = Recognize(model, Selection(0.4, "nodes"))(chunk_of(SMILES)).results
     other = Recognize(folder, Selection(0.8))(chunk_of(SMILES)).results
+    usual, asked, other = (table.drop_columns("model") for table in (usual, asked, other))
     assert usual.equals(asked) and not usual.equals(other)
     parts = SubgraphRecognizer.load(folder).subgraphs(SMILES)
     wanted = [row[0]["atoms"] for row in usual["subgraphs"].to_pylist()]

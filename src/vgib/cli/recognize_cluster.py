@@ -48,7 +48,7 @@ def recognize_on_cluster(
     if (
         isinstance(work.model, str | Path) and Path(work.model).exists()
     ):  # workers may run in another folder
-        work = replace(work, model=Path(work.model).resolve())
+        work = replace(work, model=Path(work.model).resolve(), called=work.name)
 
     def on_part(account: "Manifest", share: float) -> None:
         on_chunk(Tally(account.recognized, account.rejected, account.reused, share))

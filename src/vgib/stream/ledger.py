@@ -22,6 +22,7 @@ import pyarrow.compute as pc
 from vgib.data.cells import number
 from vgib.data.files import replacing
 from vgib.errors import InputError
+from vgib.stream.schema import SECOND
 
 MOST_FRAGMENTS = 100_000
 """Fragments that are counted at once; beyond that the rarest are forgotten."""
@@ -192,11 +193,7 @@ class Ledger:
             return _numbers(results, self.column)
         if len(self.classes) != 2:
             return [None] * len(results)
-        chance = results["probability"]
-        is_second = pc.equal(results["prediction"], self.classes[1])
-        values: list[float | None] = pc.if_else(
-            is_second, chance, pc.subtract(1.0, chance)
-        ).to_pylist()
+        values: list[float | None] = results[SECOND].to_pylist()
         return values
 
     def _count(self, fragment: str, line: int, name: str, value: float) -> None:

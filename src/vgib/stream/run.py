@@ -165,9 +165,10 @@ def _is_same(path: Path, other: Path) -> bool:
 
 
 def settings_of(work: Recognize) -> str:
-    """All that decides what comes of a chunk: two models with equal weights are the same."""
+    """All that decides what comes of a chunk; of the model its weights and its name count."""
     settings = {field.name: getattr(work, field.name) for field in fields(work)}
     del settings["model"]
+    settings["called"] = work.name
     weights = [member.card_.weights_sha256 for member in work.recognizer.members()]
     return repr((__version__, weights, sorted(settings.items())))
 

@@ -14,6 +14,9 @@ from vgib.errors import InputError
 
 LINE, ID, SMILES, PROBLEM = "line", "id", "smiles", "problem"
 
+SECOND = "second_class_probability"
+"""Of two classes: what effects, percentile and ledger are about, and what a list is ranked by."""
+
 SUBGRAPHS = pa.list_(
     pa.struct(
         [
@@ -50,16 +53,20 @@ ABOUT = {
     ID: "the name of the molecule in the source, where it has one",
     SMILES: "the structure, with its atoms in the order of scores and subgraphs",
     "note": "what was changed before use, such as a salt that was left out",
-    "prediction": "the predicted value, class, or list of values",
+    "prediction": "the predicted value, the number of the predicted class, or a list of values",
     "probability": "of classes only: the chance that the model gives to the predicted class",
+    SECOND: "of two classes only: the chance that the model gives to the second, whichever is "
+    "predicted; it is what effects, percentile and ledger are about, and can be ranked by",
     "statement": "the prediction in words: the class with its probability, or value and unit",
     "spread": "the standard deviation of the prediction over the members of an ensemble",
-    "stability": "how far the members agree on the atoms, from 0 to 1; empty for a single model",
+    "stability": "how far the members choose the same atoms, from 0 to 1; empty for a single model "
+    "and where there is no part",
     "scores": "a number in [0, 1] for each atom",
     "effects": "by how much each atom raises the prediction: in its unit, or in log-odds of the "
     "second class; empty where they were not asked for",
     "interval": "where nine of ten measured values of held-out molecules lay: low and high",
-    "percentile": "the share of 217 known drugs with a lower prediction, in percent",
+    "percentile": "the share of 217 known drugs, in percent, with a lower predicted value, or of "
+    "two classes with a lower probability of the second",
     "alerts": "structural alerts, each with its list (brenk, pains, nih)",
     "warnings": "why the model may not know such a molecule",
     "nearest": "the most similar training molecules: similarity, measured value, structure",
@@ -67,6 +74,7 @@ ABOUT = {
     "cut, its atoms in the parent from 0, their mean score, their share of all, what is predicted "
     "from the part alone (of classes the probability of the predicted one), and its effect",
     "why_none": "why no part suffices, where none does; one that is told has the largest effect",
+    "model": "the model that was asked: its name or its folder, as it was given",
 }
 """What each column holds; the Parquet file carries these sentences along."""
 
@@ -97,6 +105,7 @@ def results_schema(task: str, outputs: int, carried: Iterable[pa.Field] = ()) ->
     kinds["note"] = pa.string()
     if task == "classification":
         kinds |= {"prediction": pa.int64(), "probability": pa.float64()}
+        kinds |= {SECOND: pa.float64()} if outputs == 2 else {}
     else:
         kinds["prediction"] = pa.float64() if outputs == 1 else pa.list_(pa.float64())
     kinds["statement"] = pa.string()
@@ -105,6 +114,7 @@ def results_schema(task: str, outputs: int, carried: Iterable[pa.Field] = ()) ->
     kinds["stability"] = pa.float64()
     kinds |= {"scores": pa.list_(pa.float32()), "effects": pa.list_(pa.float32())}
     kinds |= {"subgraphs": SUBGRAPHS, "why_none": pa.string()} | BESIDE
+    kinds["model"] = pa.string()
     fields = [pa.field(name, kind, metadata={"about": ABOUT[name]}) for name, kind in kinds.items()]
     others = list(carried)
     check_carried(field.name for field in others)

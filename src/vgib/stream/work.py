@@ -37,6 +37,7 @@ from vgib.stream.schema import (
     LINE,
     PROBLEM,
     REJECTED,
+    SECOND,
     SMILES,
     SUBGRAPHS,
     Recognized,
@@ -44,6 +45,9 @@ from vgib.stream.schema import (
 )
 
 Array = npt.NDArray[Any]
+
+SAME = 1e-5
+"""The share of a predicted value by which it may differ between batches and still be the same."""
 
 
 @dataclass(frozen=True)
@@ -70,6 +74,7 @@ class Recognize:
         single: Whether the main member of the model is asked alone: faster, but without spread and
             stability.
         device: Where to compute.
+        called: What results call the model; by default what ``model`` says.
     """
 
     model: str | Path | SubgraphRecognizer
@@ -80,6 +85,14 @@ class Recognize:
     max_atoms: int = MAX_ATOMS
     single: bool = False
     device: str = "cpu"
+    called: str | None = None
+
+    @property
+    def name(self) -> str | None:
+        """What results call the model; ``None`` for one that came loaded and without a name."""
+        if self.called is not None or isinstance(self.model, SubgraphRecognizer):
+            return self.called
+        return str(self.model)
 
     @property
     def recognizer(self) -> SubgraphRecognizer:
@@ -178,12 +191,13 @@ class Recognize:
             SMILES: readings.smiles,
             "note": [notes.get(position) for position in readings.kept],
             **_predictions(answer),
-            "stability": _stability(answer, selection),
+            "stability": _stability(answer, selection, found),
             "scores": _lists(ptr, answer.node_scores, pa.float32()),
             "effects": effects,
             "subgraphs": _subgraphs(found),
             "why_none": why_none,
             **self._beside(answer, readings),
+            "model": [self.name] * len(found),
             **{field.name: kept[field.name] for field in carried},
         }
         return pa.table(columns, schema=schema)
@@ -192,15 +206,14 @@ class Recognize:
         """What stands beside each prediction."""
         if not self.details:
             return {name: pa.nulls(len(answer.graphs), kind) for name, kind in BESIDE.items()}
-        drugs, half = self.recognizer.among_drugs, self.card.interval
+        half = self.card.interval
         mols, known = readings.mols or readings.smiles, self.recognizer.known_
         told = beside(mols, known, self.card.largest)
-        below = np.searchsorted(drugs, answer.followed)
         return {
             "interval": [
                 None if half is None else [value - half, value + half] for value in answer.followed
             ],
-            "percentile": np.round(100 * below / len(drugs), 1),
+            "percentile": percentiles(self.recognizer.among_drugs, answer.followed),
             "alerts": [one.alerts for one in told],
             "warnings": [one.warnings for one in told],
             "nearest": [[asdict(each) for each in one.nearest] for one in told],
@@ -217,16 +230,33 @@ def _predictions(answer: Answer) -> dict[str, Any]:
     columns: dict[str, Any] = {"prediction": list(answer.predictions)}
     if answer.probability is not None:
         columns["probability"] = answer.probability
+    if answer.classes is not None and len(answer.classes) == 2:
+        columns[SECOND] = answer.followed
     columns["statement"] = answer.statements
     spread = [None] * len(answer.graphs)
     return columns | {"spread": spread if answer.members == 1 else list(answer.prediction_spread)}
 
 
-def _stability(answer: Answer, selection: Selection) -> Any:
-    """How far the members' own choices agree; empty for one member."""
-    if answer.members == 1:
+def percentiles(reference: Array, values: Array) -> Array:
+    """The share of sorted reference values that are lower than each value, in percent.
+
+    What differs by less than :data:`SAME` is not lower: the same molecule, alone or in any batch,
+    has the same place among molecules that are predicted alike.
+
+    >>> percentiles(np.array([0.1, 0.5, 0.5, 0.9]), np.array([0.5 + 1e-7, 0.5 - 1e-7, 0.6]))
+    array([25., 25., 75.])
+    """
+    lowest = values - SAME * np.maximum(1, np.abs(values))
+    found: Array = np.round(100 * np.searchsorted(reference, lowest) / len(reference), 1)
+    return found
+
+
+def _stability(answer: Answer, selection: Selection, found: list[list[Subgraph]]) -> Any:
+    """How far the members choose the same atoms; empty for one member, and without a part."""
+    if answer.members == 1 or not any(found):
         return pa.nulls(len(answer.graphs), pa.float64())
-    return answer.agreement(selection)
+    stability = answer.agreement(selection).tolist()
+    return [one if ranked else None for one, ranked in zip(stability, found, strict=True)]
 
 
 @lru_cache(maxsize=8)

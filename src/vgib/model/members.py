@@ -25,6 +25,11 @@ from vgib.train.loop import predict_all, predict_parts
 BATCH_SIZE = 512
 """Graphs that go through the network at once: few enough that their states stay in the cache."""
 
+ALIKE = ("task", "outputs", "classes", "features", "in_channels")
+"""In what the cards of members must agree: their outputs are averaged, and they are asked about the
+same packed graphs.
+"""
+
 DEFAULT_TOLERANCE = 0.1
 """How far a sufficient part may be off where a card does not tell the model's mean error."""
 
@@ -50,20 +55,27 @@ class Members:
         """Trained models as the members of one, the first one its main member.
 
         Raises:
-            InputError: there is none.
+            InputError: there is none, or they predict or read different things.
+            NotFittedError: one of them is not trained.
         """
         if not models:
             raise InputError("an ensemble needs at least one model")
+        if not all(hasattr(model, "network_") for model in models):
+            raise NotFittedError("one of these models is not trained; call fit on each of them")
         main, *rest = (member for model in models for member in model.members())
-        both = copy(main)
-        both.further_ = tuple(rest)
-        return both
+        _check_alike([member.card_ for member in (main, *rest)])
+        return main._with(rest)
 
     def members(self) -> list[Self]:
         """Each member as a model of its own, the main one first."""
-        main = copy(self)
-        main.further_ = ()
-        return [main, *self.further_]
+        return [self._with(()), *self.further_]
+
+    def _with(self, further: Sequence[Self]) -> Self:
+        """The main member with these further ones, and nothing kept of what others answered."""
+        both = copy(self)
+        both.further_ = tuple(further)
+        vars(both).pop("among_drugs", None)
+        return both
 
     @property
     def _nets(self) -> list[SubgraphNet]:
@@ -133,7 +145,7 @@ class Members:
             part: The nodes that they see, ``bool [nodes]``.
         """
         said = [predict_parts(net, answer.graphs, part, device=self.device) for net in self._nets]
-        return replace(answer, outputs=torch.stack(said))
+        return replace(answer, outputs=self._bounded(torch.stack(said), range(len(said))))
 
     def pack(self, graphs: Any) -> PackedGraphs:
         """Graphs of any accepted kind as :class:`PackedGraphs`, as this model reads them."""
@@ -178,3 +190,19 @@ class Members:
         if card.task == "regression" and card.outputs == 1:
             assert held_out.y is not None
             card.interval = conformal_half_width(said.predictions - held_out.y.numpy().ravel())
+
+
+def _check_alike(cards: Sequence[Card]) -> None:
+    """Refuses members that predict or read different things.
+
+    Raises:
+        InputError: two cards differ in a field of :data:`ALIKE`.
+    """
+    for number, card in enumerate(cards[1:], 2):
+        for name in ALIKE:
+            first, own = getattr(cards[0], name), getattr(card, name)
+            if own != first:
+                raise InputError(
+                    f"the members of a model must agree in {name!r}: it is {first!r} for member 1 "
+                    f"and {own!r} for member {number}; put only models of one kind together"
+                )

@@ -1,6 +1,7 @@
 """``SubgraphRecognizer``: the method behind scikit-learn's verbs."""
 
 import logging
+import shutil
 from collections.abc import Callable, Sequence
 from copy import deepcopy
 from functools import cached_property
@@ -18,12 +19,13 @@ from vgib.data.capped import atom_features
 from vgib.data.molecules import load_drugs
 from vgib.data.packed import PackedGraphs
 from vgib.data.splits import random_split
-from vgib.errors import InputError, NotFittedError, unknown_name
+from vgib.errors import FileFormatError, InputError, NotFittedError, unknown_name
 from vgib.metrics import r_squared
 from vgib.model.card import Card, load_model, part_name, save_model, versions
 from vgib.model.configured import Configured
 from vgib.model.evaluate import of_named_values, quality
 from vgib.model.graphs import as_packed, as_read_by, edge_features
+from vgib.model.known import FILE as KNOWN_FILE
 from vgib.model.known import Known
 from vgib.model.labels import (
     as_targets,
@@ -245,7 +247,8 @@ class SubgraphRecognizer(Configured, Members):
             on_step=on_step,
             device=self.device,
         )
-        self.network_, self.card_, self.further_ = net, card, ()
+        self.network_, self.card_, self.further_, self.known_ = net, card, (), None
+        vars(self).pop("among_drugs", None)  # what the network before this one said
         self._say_what_is_kept(packed)
         if held_out is not None:
             self.calibrate(held_out)
@@ -402,6 +405,10 @@ class SubgraphRecognizer(Configured, Members):
                 model.safetensors
                 members/1/          a further member, a model folder of its own
                 members/2/
+                known.safetensors   what it learned from, where ``known_`` tells it
+
+        Members and ``known.safetensors`` of a model that was there before are removed, in the end,
+        so that a process that is killed loses as little as possible.
 
         Args:
             folder: Made when it is not there.
@@ -414,8 +421,15 @@ class SubgraphRecognizer(Configured, Members):
         self.card_.summary = summary or self.card_.summary
         self.card_.metrics = metrics or self.card_.metrics
         save_model(folder, self.network_, self.card_)
-        for number, member in enumerate(self.further_, 1):
-            member.save(folder / MEMBERS / str(number))
+        places = [folder / MEMBERS / str(number + 1) for number in range(len(self.further_))]
+        for place, member in zip(places, self.further_, strict=True):
+            member.save(place)
+        for former in set(_member_folders(folder)) - set(places):
+            shutil.rmtree(former)
+        if self.known_ is not None:
+            self.known_.save(folder)
+        else:
+            (folder / KNOWN_FILE).unlink(missing_ok=True)
         return folder
 
     @classmethod
@@ -458,8 +472,24 @@ class SubgraphRecognizer(Configured, Members):
         model.card_ = card
         model.network_ = net.to(device).eval()
         model.known_ = Known.load(place)
-        if not single and (inside := place / MEMBERS).is_dir():
-            further = sorted(inside.iterdir(), key=lambda path: path.name)
-            own = {"device": device, "encoder": encoder, "bottleneck": bottleneck}
-            model.further_ = tuple(cls.load(path, **own) for path in further)  # type: ignore[arg-type]
-        return model
+        if single:
+            return model
+        further = [
+            cls.load(path, device=device, single=True, encoder=encoder, bottleneck=bottleneck)
+            for path in _member_folders(place)
+        ]
+        try:
+            return cls.together([model, *further])
+        except InputError as error:
+            raise FileFormatError(
+                f"{str(place)!r} holds members that do not go together ({error})"
+            ) from None
+
+
+def _member_folders(folder: Path) -> list[Path]:
+    """The folders of a saved model's further members, by their numbers; strange files are left out.
+
+    A list in the order of the names would have the tenth member before the second.
+    """
+    found = [path for path in (folder / MEMBERS).glob("*") if path.name.isdecimal()]
+    return sorted((path for path in found if path.is_dir()), key=lambda path: int(path.name))

@@ -21,7 +21,7 @@ from vgib.experiments.table1.atlas import atlas_of
 from vgib.experiments.table1.gap import at_share
 from vgib.metrics import Estimate, mean, node_auc, r_squared, roc_auc
 from vgib.model.augment import Label, with_fragments
-from vgib.model.card import CARD_FILE, Card
+from vgib.model.card import CARD_FILE, Card, save_model
 from vgib.model.known import Known
 from vgib.model.recognizer import MEMBERS as MEMBERS_FOLDER
 from vgib.model.recognizer import SubgraphRecognizer
@@ -297,10 +297,13 @@ def _train(
             continue
         say(f"{folder.name}: member {seed + 1} of {MEMBERS}")
         models.append(_member(kind, data, seed, most or kind.most, settings))
-        models[-1].save(place, summary=kind.about)
+        models[-1].card_.summary = kind.about
+        # Not `save`, which would take away the further members that are there already.
+        save_model(place, models[-1].network_, models[-1].card_)
     say(f"{folder.name}: judging")
     SubgraphRecognizer.together(models).calibrate(data.graphs[data.split.val])
-    models[0].save(folder, metrics=_judged(models, kind, data, most))
+    models[0].card_.metrics = _judged(models, kind, data, most)
+    models[0].card_.write(folder)
     if kind.tells_known:
         Known.of(data.graphs[data.split.train], structures=False).save(folder)
 

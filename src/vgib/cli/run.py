@@ -79,13 +79,12 @@ def run(
     if not dry_run:
         from vgib.experiments.engine.runner import run_recipe
 
-        if old:
-            records.forget(old)
         outcomes = run_recipe(
             made,
             jobs,
             records,
             engine_of(engine, workers, address),
+            again=again,
             # Workers may run in another folder.
             mirror=mirror and mirror.resolve(),
             cache=cache and cache.resolve(),

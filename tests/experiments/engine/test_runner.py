@@ -16,6 +16,7 @@ from typing import Any
 import pytest
 
 from vgib.cli.app import main
+from vgib.data.files import locked
 from vgib.data.processes import Outcome
 from vgib.experiments.engine.finished import Finished
 from vgib.experiments.engine.folders import names
@@ -117,6 +118,15 @@ def test_what_other_code_recorded_is_done_again_on_request(
     again = Records(tmp_path / "table4").by_key()
     assert len(again) == 2 and "0" * 12 not in {record["code"] for record in again.values()}
     assert all(record["result"] == first[key]["result"] for key, record in again.items())
+
+
+def test_no_record_is_removed_while_another_process_writes(finished: Path, tmp_path: Path) -> None:
+    records = Records(tmp_path / "table4")
+    key, record = next(iter(Records(finished / "table4").by_key().items()))
+    records.append(key.rpartition("/")[0], record | {"code": "0" * 12})
+    with locked(records.folder / ".lock", "this test"):
+        told = run("run", "table4", *TOY, "--out", tmp_path, "--again", code=1)
+    assert "is being written by" in told and records.by_key().keys() == {key}
 
 
 def test_a_killed_run_goes_on_where_it_was(

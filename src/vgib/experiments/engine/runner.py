@@ -8,6 +8,7 @@ from typing import Any
 from vgib.data.files import locked
 from vgib.data.processes import Engine, Outcome
 from vgib.experiments.engine.code import code_hash
+from vgib.experiments.engine.coverage import outdated
 from vgib.experiments.engine.finished import Finished
 from vgib.experiments.engine.folders import run_of, work_module
 from vgib.experiments.engine.jobs import Job
@@ -24,10 +25,21 @@ def run_recipe(
     records: Records,
     engine: Engine,
     *,
+    again: bool = False,
     mirror: Path | None = None,
     cache: Path | None = None,
 ) -> Generator[Outcome[Job, Record], None, None]:
     """Does those jobs of a recipe that have no record yet.
+
+    Args:
+        made: The recipe.
+        jobs: Its jobs, or some of them.
+        records: Where they are written down.
+        engine: Where they are done.
+        again: Whether jobs whose records other code has made count as having none. Those records
+            are removed, once no other process can be writing them.
+        mirror: Where the catalog finds its files.
+        cache: Where it keeps what it has read.
 
     Raises:
         InputError: another process does the same, into the same folder.
@@ -35,6 +47,8 @@ def run_recipe(
     work = partial(run_of(made.job), mirror=mirror, cache=cache)
     code = code_hash(work_module(made.job))
     with locked(records.folder / ".lock", repr(str(records.folder))):
+        if again:
+            records.forget(outdated(made, jobs, records.by_key()))
         yield from run_jobs(missing(jobs, records), records, engine, work, code)
 
 

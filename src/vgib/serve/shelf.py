@@ -72,4 +72,4 @@ class ModelShelf:
 
     def recognize(self, name: str, options: Mapping[str, Any]) -> Recognize:
         """The unit of work of ``vgib recognize``, on one of these models."""
-        return Recognize(self.get(name), **options)
+        return Recognize(self.get(name), called=name, **options)

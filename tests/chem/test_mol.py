@@ -136,6 +136,23 @@ def test_of_a_salt_the_organic_part_stays_and_the_note_says_so():
     assert [atom.GetSymbol() for atom in parsed.mol.GetAtoms()] == symbols
 
 
+OLANZAPINE = "Cc1cc2c(s1)Nc1ccccc1N=C2N1CCN(C)CC1"
+PAMOATE = "O=C([O-])c1cc2ccccc2c(Cc2c(O)c(C(=O)[O-])cc3ccccc23)c1O"
+
+
+def test_a_counter_ion_loses_against_a_smaller_drug_and_the_note_says_so():
+    parsed = parse(f"{OLANZAPINE}.{PAMOATE}")
+    assert parsed.smiles == Chem.CanonSmiles(OLANZAPINE)
+    assert parsed.note == (
+        "kept the largest of 2 components other than counter-ions and solvents, " + parsed.smiles
+    )
+
+
+def test_a_counter_ion_alone_is_read():
+    assert parse(PAMOATE).note is None
+    assert parse(f"[Na+].[Na+].{PAMOATE}").smiles == Chem.CanonSmiles(PAMOATE)
+
+
 def test_carbon_counts_more_than_size():
     assert parse("OS(=O)(=O)O.CN").smiles == "CN"
     assert parse("[Na+].[Cl-]").smiles == "[Cl-]"

@@ -17,6 +17,7 @@ from vgib.errors import InputError, UnknownNameError
         ("CC(=O)O[Na]", "CC(=O)O", ("left out [Na+]", "removed charges")),
         ("C[NH3+].[Cl-]", "CN", ("left out [Cl-]", "removed charges")),
         ("CCN.Cl.Cl.O", "CCN", ("left out Cl, O",)),
+        ("CCN.OC(=O)CCC(=O)O", "CCN", ("left out O=C(O)CCC(=O)O",)),
         ("C[N+](C)(C)C.[Br-]", "C[N+](C)(C)C", ("left out [Br-]",)),
         ("[NH3+]CC(=O)[O-]", "NCC(=O)O", ("removed charges",)),
         ("C[N+](=O)[O-]", "C[N+](=O)[O-]", ()),

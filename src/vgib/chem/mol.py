@@ -11,6 +11,7 @@ from rdkit.Chem.rdMolDescriptors import GetConnectivityInvariants
 from rdkit.Chem.Scaffolds import MurckoScaffold
 
 from vgib.chem.diagnose import UNCHECKED, why_unreadable
+from vgib.chem.salts import without_counter_ions
 from vgib.chem.vocabulary import BOND, RICH, Vocabulary, read_atom, vocabulary
 from vgib.errors import InputError, unknown_name
 from vgib.limits import BLOCK_LETTERS_AN_ATOM, LETTERS_AN_ATOM, MAX_ATOMS, most_rings
@@ -43,7 +44,8 @@ def parse(
 
     Args:
         mixtures: ``"largest"`` keeps the largest component that contains carbon (or, without one,
-            the largest) and says so in the note; ``"error"`` refuses salts and mixtures.
+            the largest) and says so in the note; known counter-ions and solvents, such as pamoate,
+            lose against anything else with carbon. ``"error"`` refuses salts and mixtures.
         max_atoms: the largest number of heavy atoms that is accepted; see :func:`within_limits`.
         stereo: whether stereo marks are perceived; features need none, and it costs a quarter.
 
@@ -177,10 +179,13 @@ def _component(text: str, mol: Mol, mixtures: Mixtures, max_atoms: int, stereo: 
             f"a mixture of {len(parts)} components; remove salts and solvents, "
             "or read with mixtures='largest'"
         )
-    largest = max(parts, key=_importance)
-    _refuse_size(largest, max_atoms, has_parts=False)
-    best = Chem.MolToSmiles(largest)
-    note = f"kept the largest of {len(parts)} components, {best}"
+    meant = Chem.GetMolFrags(without_counter_ions(entire), asMols=True)
+    chosen, largest = max(meant, key=_importance), max(parts, key=_importance)
+    _refuse_size(chosen, max_atoms, has_parts=False)
+    best = Chem.MolToSmiles(chosen)
+    is_largest = best == Chem.MolToSmiles(largest)
+    which = "" if is_largest else " other than counter-ions and solvents"
+    note = f"kept the largest of {len(parts)} components{which}, {best}"
     # Read again, so that the atoms are in the order of the SMILES that is handed out.
     return Parsed(_perceived(best, within_limits(best, max_atoms), stereo), best, note)
 

@@ -10,6 +10,7 @@ from rdkit import Chem, rdBase
 from rdkit.Chem.MolStandardize import rdMolStandardize
 
 from vgib.chem.mol import Mol, whole
+from vgib.chem.salts import without_counter_ions
 from vgib.errors import InputError, shortened, unknown_name
 from vgib.limits import MAX_ATOMS
 
@@ -28,8 +29,8 @@ class Standard:
     """What is made alike. A model must be used with the standard that it was trained with.
 
     Attributes:
-        salts: Whether only the largest organic component stays. Bonds to alkali and other metals
-            are ionic first.
+        salts: Whether only the largest organic component that is no known counter-ion stays.
+            Bonds to alkali and other metals are ionic first.
         charges: Whether protons are added or removed until charges are gone, where they can be.
         isotopes: Whether isotope labels are dropped.
         tautomers: Whether RDKit's canonical tautomer is taken. Off by default: it takes a hundred
@@ -129,7 +130,8 @@ def _without_salts(mol: Mol) -> tuple[Mol, str]:
     parts = Chem.GetMolFrags(ionic, asMols=True)
     if len(parts) == 1:
         return mol, ""
-    kept = rdMolStandardize.LargestFragmentChooser(preferOrganic=True).choose(ionic)
+    chooser = rdMolStandardize.LargestFragmentChooser(preferOrganic=True)
+    kept = chooser.choose(without_counter_ions(ionic))
     names = [Chem.MolToSmiles(part) for part in parts]
     names.remove(Chem.MolToSmiles(kept))
     return kept, "left out " + ", ".join(sorted(set(names)))

@@ -245,6 +245,18 @@ def test_equal_parts_of_several_molecules_are_asked_about_once() -> None:
     assert torch.equal(some[same].x, graphs.x)
 
 
+def test_parts_that_differ_in_their_bonds_are_asked_about_each() -> None:
+    """The elements of an ethane and an ethene part are the same, and so are their neighbors."""
+    model = SubgraphRecognizer("gine", "none", features="element", epochs=2, hidden=8, depth=2)
+    model.fit(SOME, np.linspace(0, 1, len(SOME)))
+    mask = np.array([[True, True, False, False]])
+    alone = [model.answer([smiles]).predict_parts(0, mask) for smiles in ("CCCO", "C=CCO")]
+    parts = model.answer(["CCCO", "C=CCO"]).parts
+    found = parts.values(np.concatenate([parts.places(0, mask), parts.places(1, mask.copy())]), [0])
+    assert abs(alone[0] - alone[1]).max() > 1e-3
+    assert found[0, :, 0].numpy() == pytest.approx(np.concatenate(alone)[:, 0, 0], abs=1e-5)
+
+
 def test_scores_alone_make_one_pass_for_each_member(monkeypatch: pytest.MonkeyPatch) -> None:
     model = SubgraphRecognizer.load("qed")
     passes = Passes(monkeypatch)

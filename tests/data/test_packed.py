@@ -389,16 +389,29 @@ def test_a_graph_of_which_nothing_is_left_stays_as_an_empty_one() -> None:
 def test_the_fingerprint_follows_features_edges_and_labels() -> None:
     graphs = packed()
     assert graphs.fingerprint() == packed().fingerprint()
-    assert graphs.y is not None
+    assert graphs.y is not None and graphs.edge_attr is not None
     others = [
         replace(graphs, x=graphs.x + 1),
         replace(graphs, y=graphs.y + 1),
         replace(graphs, y=None),
         packed(density=0.3),
         graphs[[0, 1, 2]],
+        replace(graphs, edge_attr=graphs.edge_attr + 1),
+        replace(graphs, edge_attr=None),
     ]
     prints = [graphs.fingerprint(), *(other.fingerprint() for other in others)]
     assert len(set(prints)) == len(prints)
+
+
+def test_bonds_count_in_the_fingerprint_where_the_atoms_do_not_tell_them() -> None:
+    def prints(features: str) -> set[str]:
+        sets = [from_smiles([s], features=features).graphs for s in ("CC", "C=C", "CC")]
+        return {graphs.fingerprint() for graphs in sets}
+
+    assert len(prints("element")) == len(prints("rich")) == 2
+    rich = from_smiles(["CC", "C=C"]).graphs
+    # Caches and checkpoints of molecules are found by the hash that they always had.
+    assert rich.fingerprint() == rich.fingerprint(edge_attr=False)
 
 
 # ---- joining -----------------------------------------------------------------------------------

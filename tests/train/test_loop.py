@@ -4,6 +4,7 @@ had happened.
 Run as a program, this file is the run that is killed (see ``main``).
 """
 
+import json
 import logging
 import math
 import os
@@ -540,6 +541,21 @@ def test_other_validation_graphs_are_refused(tmp_path: Path) -> None:
     run("paper", path)
     with pytest.raises(InputError, match="validation="):
         train(make_net(), GRAPHS, val=VALIDATION[:10], settings=SHORT, checkpoint=path)
+
+
+def test_other_edge_features_are_refused_but_older_files_never_told_them(tmp_path: Path) -> None:
+    path = tmp_path / "run.checkpoint"
+    graphs = replace(GRAPHS, edge_attr=torch.zeros(GRAPHS.num_edges))
+    train(make_net(), graphs, settings=SHORT, checkpoint=path)
+    others = replace(graphs, edge_attr=torch.ones(GRAPHS.num_edges))
+    with pytest.raises(InputError, match="edge_attr="):
+        train(make_net(), others, settings=SHORT, checkpoint=path)
+    with safetensors.safe_open(path, "pt") as file:
+        about = json.loads(file.metadata()["about"])
+        tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
+    del about["settings"]["edge_attr"]
+    safetensors.torch.save_file(tensors, path, {"about": json.dumps(about)})
+    assert len(train(make_net(), graphs, settings=SHORT, checkpoint=path).epochs) == SHORT.epochs
 
 
 def test_a_cosine_cannot_be_made_longer(tmp_path: Path) -> None:

@@ -319,10 +319,20 @@ class PackedGraphs:
             **self._taken(torch.from_numpy(nodes), torch.from_numpy(edges), owner),
         )
 
-    def fingerprint(self) -> str:
-        """A hash of features, edges and labels: the same graphs, the same hash."""
+    def fingerprint(self, *, edge_attr: bool = True) -> str:
+        """A hash of features, edges and labels: the same graphs, the same hash.
+
+        Args:
+            edge_attr: Whether features of edges count. Bonds of molecules never do where the rich
+                atom features tell them, nor did anything on edges in the first hashes.
+        """
+        from vgib.chem.vocabulary import RICH  # graphs need no RDKit
+
+        counted = ["x", "node_ptr", "indptr", "col", "y"]
+        if edge_attr and self.cardinalities != RICH.cardinalities:
+            counted.append("edge_attr")
         digest = hashlib.sha256()
-        for name in ("x", "node_ptr", "indptr", "col", "y"):
+        for name in counted:
             values: Tensor | None = getattr(self, name)
             if values is not None:
                 digest.update(f"{name}{values.dtype}{list(values.shape)}".encode())

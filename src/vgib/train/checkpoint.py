@@ -210,7 +210,10 @@ class Progress:
         ours = self.net.state_dict()
         if {k: v.shape for k, v in weights.items()} != {k: v.shape for k, v in ours.items()}:
             raise InputError(f"{str(path)!r} belongs to another model; delete it to start again")
-        changed = _differences(about["settings"], self.settings.model_dump() | self.identity)
+        settings = self.settings.model_dump() | self.identity
+        if "edge_attr" not in about["settings"]:  # files from before it was written down
+            settings.pop("edge_attr", None)
+        changed = _differences(about["settings"], settings)
         if changed:
             raise InputError(
                 f"{str(path)!r} was made with other settings ({changed}); "
@@ -294,11 +297,15 @@ def identity(
         # More epochs would move the end of every stage but the last.
         stages = [asdict(stage) for stage in net.bottleneck.stages]
         plain["bottleneck.stages"] = json.loads(json.dumps(stages))
-    digest = hashlib.sha256(graphs.fingerprint().encode())
+    digest = hashlib.sha256(graphs.fingerprint(edge_attr=False).encode())
     if index is not None:
         digest.update(index.numpy().tobytes())
-    held_out = None if val is None else val.fingerprint()
-    return network | plain | weights | {"data": digest.hexdigest(), "validation": held_out}
+    data = {
+        "data": digest.hexdigest(),
+        "validation": None if val is None else val.fingerprint(edge_attr=False),
+        "edge_attr": [part.fingerprint() for part in (graphs, val) if part is not None],
+    }
+    return network | plain | weights | data
 
 
 def _under(prefix: str, tensors: dict[str, Tensor]) -> dict[str, Tensor]:

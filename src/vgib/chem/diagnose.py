@@ -1,9 +1,12 @@
 """Why RDKit refuses a structure, in the words of a chemist."""
 
+import re
 from collections import Counter
 from typing import Any
 
 from rdkit import Chem
+
+from vgib.chem.drugs import drug_structures, nearest_drug
 
 UNCHECKED: Any = Chem.SmilesParserParams()  # Any: the stubs mistype its fields
 """Reads the syntax of a SMILES and nothing more."""
@@ -12,6 +15,16 @@ UNCHECKED.removeHs = False
 
 MOST_NAMED = 30
 """Atoms of a ring that a sentence names."""
+
+_LOOKED_UP = {
+    "an InChIKey": re.compile(r"[A-Z]{14}-[A-Z]{10}-[A-Z]"),
+    "a CAS number": re.compile(r"\d{2,7}-\d{2}-\d"),
+    "a ChEMBL number": re.compile(r"CHEMBL\d+", re.IGNORECASE),
+}
+"""What only a database can turn into a structure."""
+
+_IN_NO_SMILES = re.compile(r"[^\W\d_BCNOPSFIbcnops]")
+"""A letter that stands in no SMILES outside square brackets, but for those of Cl and Br."""
 
 
 def why_unreadable(smiles: str, mol: Any = None) -> str:
@@ -61,7 +74,15 @@ def _syntax(smiles: str) -> str:
         return "an InChI must begin with 'InChI='; write it as it was exported"
     if ">" in smiles:
         return "this is a reaction, not a molecule; give one molecule a line"
+    for kind, pattern in _LOOKED_UP.items():
+        if pattern.fullmatch(smiles):
+            return (
+                f"this is {kind}, which cannot be looked up offline; "
+                "give the structure as a SMILES or InChI"
+            )
     outside = _without_brackets(smiles)
+    if _IN_NO_SMILES.search(re.sub("Cl|Br", "", outside)):
+        return _name(smiles)
     if smiles.count("[") != smiles.count("]"):
         return "a square bracket is not closed or not opened; check the [ ] pairs"
     if outside.count("(") != outside.count(")"):
@@ -70,7 +91,21 @@ def _syntax(smiles: str) -> str:
     unclosed = _unclosed_rings(outside)
     if unclosed:
         return f"ring-closure number {unclosed[0]} is not closed; each number comes in pairs"
-    return "not a valid SMILES; check element symbols and brackets (a name is not a SMILES)"
+    return "not a valid SMILES; check element symbols and brackets"
+
+
+def _name(word: str) -> str:
+    """What to say of a word that can only be a name, or an element without its brackets."""
+    drugs = drug_structures()
+    if word.lower() in drugs:
+        return f"this is the name of a drug; give its structure, {drugs[word.lower()]}"
+    near = nearest_drug(word)
+    advice = (
+        f"did you mean {near!r}?"
+        if near
+        else ("give the structure as a SMILES, with elements such as [Na] in square brackets")
+    )
+    return f"this is no SMILES, and none of the {len(drugs)} drug names; {advice}"
 
 
 def _without_brackets(smiles: str) -> str:

@@ -1,14 +1,6 @@
-"""The shipped drugs by their names, read without pandas, which is slow to import."""
+"""A text where a structure is expected: the name of a shipped drug stands for its SMILES."""
 
-import csv
-from functools import cache
-from importlib.resources import files
-
-
-@cache
-def _by_name() -> dict[str, str]:
-    rows = (files("vgib.data") / "drugs.csv").read_text(encoding="utf-8").splitlines()
-    return {row["name"].lower(): row["smiles"] for row in csv.DictReader(rows)}
+from vgib.chem.drugs import drug_structures
 
 
 def structure_of(text: str) -> str:
@@ -19,4 +11,4 @@ def structure_of(text: str) -> str:
     """
     # Every name is one word of letters; asking this first spares most SMILES the look-up.
     word = text.strip()
-    return _by_name().get(word.lower(), text) if word.isalpha() else text
+    return drug_structures().get(word.lower(), text) if word.isalpha() else text

@@ -1,0 +1,26 @@
+"""The names of the drugs that are shipped, read without pandas, which is slow to import."""
+
+import csv
+from difflib import get_close_matches
+from functools import cache
+from importlib.resources import files
+
+ALIKE = 0.8
+"""How like a name must be to be suggested: a slip of the hand, not another drug."""
+
+
+@cache
+def drug_structures() -> dict[str, str]:
+    """The SMILES of each drug by its name, in small letters."""
+    rows = files("vgib").joinpath("data", "drugs.csv").read_text(encoding="utf-8").splitlines()
+    return {row["name"].lower(): row["smiles"] for row in csv.DictReader(rows)}
+
+
+def nearest_drug(word: str) -> str | None:
+    """The name of a drug that a word is nearly.
+
+    >>> nearest_drug("Aspirinn"), nearest_drug("melphalan")
+    ('aspirin', None)
+    """
+    near = get_close_matches(word.lower(), drug_structures(), n=1, cutoff=ALIKE)
+    return near[0] if near else None

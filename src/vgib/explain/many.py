@@ -129,11 +129,22 @@ def _items(graphs: PackedGraphs) -> list[Data]:
 
 
 def score(
-    explainer: Explainer, model: nn.Module, graphs: Graphs, *, batch_size: int = 1024
+    explainer: Explainer,
+    model: nn.Module,
+    graphs: Graphs,
+    *,
+    batch_size: int = 1024,
+    goal: Tensor | None = None,
 ) -> Tensor:
-    """Node scores of a whole set, ``[nodes]``, batch by batch."""
+    """Node scores of a whole set, ``[nodes]``, batch by batch.
+
+    ``goal`` is the class of each graph to explain; the predicted one when ``None``.
+    """
     data = as_graphs(graphs)
-    found = [explainer.scores(model, batch) for batch in present_batches(data, batch_size)]
+    found = [
+        explainer.scores(model, batch, None if goal is None else goal[batch.index])
+        for batch in present_batches(data, batch_size)
+    ]
     return torch.cat(found) if found else torch.zeros(0)
 
 

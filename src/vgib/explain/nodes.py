@@ -39,6 +39,7 @@ def explain_nodes(
     method: str | type[Explainer] | Explainer | Any = DEFAULT_EXPLAINER,
     *,
     fit_on: Iterable[int] | Tensor | None = None,
+    goal: Tensor | None = None,
     batch_size: int = 256,
     **options: Any,
 ) -> list[Explanation]:
@@ -51,6 +52,7 @@ def explain_nodes(
         method: As of :func:`vgib.explain.many.explain_many`.
         fit_on: Nodes that the method learns from, if it learns; :data:`LEARN_FROM` of the graph,
             drawn at random, when ``None``.
+        goal: The class to explain of each of these nodes; the predicted ones when ``None``.
         batch_size: Nodes that are explained together.
         options: Of the method, when it is given by name or class.
 
@@ -72,18 +74,19 @@ def explain_nodes(
     if explainer.needs_fit and getattr(explainer, "module_", None) is None:
         ready(explainer, model, around.of(_numbers(fit_on, whole)))
     scores = torch.split(
-        score(explainer, model, asked, batch_size=batch_size), asked.sizes.tolist()
+        score(explainer, model, asked, batch_size=batch_size, goal=goal), asked.sizes.tolist()
     )
     places = torch.split(asked.of_nodes[NUMBER], asked.sizes.tolist())
     frozen = explainer.freeze(model)
-    run = frozen.run(asked.batch())
-    targets = torch.split(frozen.target_of(run.output), 1)
+    batch = asked.batch()
+    run, used = frozen.run(batch), frozen.forward.used(batch)
+    targets = torch.split(frozen.target_of(run.output) if goal is None else goal, 1)
     found = []
     for number, own, place, output, target in zip(
         wanted.tolist(), scores, places, torch.split(run.full, 1), targets, strict=True
     ):
         mask = own.new_zeros(int(whole.num_nodes or 0)).index_copy(0, place, own)
-        one = explanation_of(whole, mask, frozen.forward.used(asked.batch()))
+        one = explanation_of(whole, mask, used)
         one.index, one.prediction, one.target = number, output, target
         one.removal = explainer.removal
         found.append(one)

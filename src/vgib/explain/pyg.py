@@ -110,12 +110,12 @@ class _Algorithm(ExplainerAlgorithm):  # type: ignore[misc]  # PyG ships no type
     ) -> Explanation:
         """The masks of graphs that are where they are packed."""
         if self.model_config.task_level == ModelTaskLevel.node:
-            return self._of_nodes(model, Data(x=x, edge_index=edge_index, **kwargs), index)
+            return self._of_nodes(model, Data(x=x, edge_index=edge_index, **kwargs), index, target)
         graphs = side_by_side(x, edge_index, batch, kwargs)
         if self.explainer.module_ is None:
             log.warning("fitting on the %d graph(s) to be explained", len(graphs))
             self.fit(model, graphs)
-        goal = target.view(-1) if self.explainer.task in ("binary", "classification") else None
+        goal = self._goal(target)
         scores = self.explainer.scores(model, graphs.batch(), goal)
         if index is not None:
             of_node = torch.zeros(len(x), dtype=torch.int64) if batch is None else batch
@@ -125,6 +125,10 @@ class _Algorithm(ExplainerAlgorithm):  # type: ignore[misc]  # PyG ships no type
             case = Case.of(self.explainer.freeze(model), graphs.batch(), goal)
             shares = feature_shares(case)
         return self._masks(scores, edge_index, shares)
+
+    def _goal(self, target: Tensor) -> Tensor | None:
+        """The classes that are asked for; of values there is nothing to choose."""
+        return target.view(-1) if self.explainer.task in ("binary", "classification") else None
 
     @property
     def _mask_type(self) -> MaskType | None:
@@ -143,12 +147,19 @@ class _Algorithm(ExplainerAlgorithm):  # type: ignore[misc]  # PyG ships no type
             edge_mask=to_edges(scores, edge_index) if wants_edges else None,
         )
 
-    def _of_nodes(self, model: nn.Module, data: Data, index: int | Tensor | None) -> Explanation:
+    def _of_nodes(
+        self, model: nn.Module, data: Data, index: int | Tensor | None, target: Tensor
+    ) -> Explanation:
         """The neighborhoods of the nodes of ``index``; of several, the best score of each node."""
         if index is None:
             raise InputError("say which node is to be explained: explainer(..., index=10)")
-        numbers = torch.as_tensor(index).flatten()
-        found = explain_nodes(model, data, numbers, self.explainer)
+        numbers, goal = torch.as_tensor(index).flatten(), self._goal(target)
+        if goal is not None and len(goal) != len(data.x):
+            raise InputError(
+                f"target has {len(goal)} classes; give one for each of {len(data.x)} nodes"
+            )
+        asked = None if goal is None else goal[numbers]
+        found = explain_nodes(model, data, numbers, self.explainer, goal=asked)
         scores = torch.stack([one.node_mask.squeeze(1) for one in found]).amax(0)
         shares = None
         if self._mask_type in (MaskType.attributes, MaskType.common_attributes):

@@ -260,7 +260,7 @@ def test_everything_can_be_taken_away(page: Any) -> None:
     atoms = list(csv.DictReader(downloaded(page, "#save-csv").splitlines()))
     assert [row["element"] for row in atoms] == ["N", *["C"] * 6]
     parts = list(csv.DictReader(downloaded(page, "#save-sizes").splitlines()))
-    assert {"fragment", "value", "random_low", "stability"} <= set(parts[0])
+    assert {"subgraph", "value", "random_low", "stability"} <= set(parts[0])
     whole = json.loads(downloaded(page, "#save-json"))
     assert whole["smiles"] == ANILINE
     assert len(whole["scores"]) == 7

@@ -34,6 +34,9 @@ def panel_of(row: dict[str, Any], card: "Card") -> Panel:
         row: What :func:`vgib.stream.writers.rows_of` gives for it.
         card: The model's.
     """
+    from vgib.page.recognized import stability_in_words
+    from vgib.stream.words import facts, part_facts
+
     lines = Table.grid(padding=(0, 2))
     lines.add_column(style="bold", no_wrap=True)
     lines.add_column()
@@ -41,15 +44,21 @@ def panel_of(row: dict[str, Any], card: "Card") -> Panel:
     for rank, part in enumerate(row["subgraphs"], 1):
         title = "part" if len(row["subgraphs"]) == 1 else f"part {rank}"
         lines.add_row(title, Text(part["smiles"] or "(no molecule by itself)", style="cyan"))
-        lines.add_row("", Text(_share(part, row, card), style="dim"))
+        told = [*part_facts(part, row, card), f"mean score {part['score']}"]
+        where = f"; atoms {' '.join(map(str, part['atoms']))}"
+        lines.add_row("", Text(", ".join(told) + where, style="dim"))
     if row["why_none"]:
         title = "why this part" if row["subgraphs"] else "no part found"
         lines.add_row(title, Text(row["why_none"]))
     if row["stability"] is not None and row["subgraphs"]:
-        told = f"{100 * row['stability']:.0f} %: how far the members choose the same atoms"
-        lines.add_row("stability", told)
-    for title, told in _beside(row, card):
-        lines.add_row(title, Text(told))
+        steady = stability_in_words(row["stability"])
+        lines.add_row("stability", f"{steady}: how far the members choose the same atoms")
+    for title, fact in facts(row, card):
+        lines.add_row(title, Text(fact))
+    for warning in row.get("warnings") or ():
+        lines.add_row("careful", Text(f"this molecule {warning}"))
+    if row["note"]:
+        lines.add_row("note", Text(row["note"]))
     name = f"{row['id']}  " if row["id"] else ""
     return Panel(lines, title=Text(name + row["smiles"]), title_align="left", expand=False)
 
@@ -61,45 +70,3 @@ def _predicted(row: dict[str, Any]) -> str:
         return told
     shown = f"{spread:.2g}" if row.get("probability") is None else f"{100 * spread:.1f} %"
     return f"{told} (\u00b1 {shown} over the members)"
-
-
-def _share(part: dict[str, Any], row: dict[str, Any], card: "Card") -> str:
-    told = [f"{len(part['atoms'])} of {len(row['scores'])} atoms"]
-    words = card.words
-    if part["value"] is not None:
-        alone = (
-            words.value(part["value"])
-            if row.get("probability") is None
-            else words.class_of(row["prediction"], part["value"])
-        )
-        told.append(f"alone {alone}")
-    if part["effect"] is not None:
-        told.append(f"effect {part['effect']:+.2g} {words.effect_unit(card.classes)}".rstrip())
-    told.append(f"mean score {part['score']}; atoms {' '.join(map(str, part['atoms']))}")
-    return ", ".join(told)
-
-
-def _share_below(percentile: float) -> str:
-    if percentile in (0, 100):
-        return "all" if percentile else "none"
-    # 99.5 % of the drugs are not all of them.
-    return f"{min(max(round(percentile), 1), 99)} %"
-
-
-def _beside(row: dict[str, Any], card: "Card") -> "Iterator[tuple[str, str]]":
-    """What to know before the prediction is trusted."""
-    if row.get("interval"):
-        low, high = row["interval"]
-        yield "nine of ten", f"between {low:.3g} and {high:.3g} {card.words.unit}".rstrip()
-    if row.get("percentile") is not None:
-        yield "among drugs", f"higher than {_share_below(row['percentile'])} of 217 known drugs"
-    for near in (row.get("nearest") or [])[:1]:
-        seen = "the same in training" if near["similarity"] == 1 else "nearest in training"
-        shown = f" {near['smiles']}" if near["smiles"] else ""
-        yield seen, f"similarity {near['similarity']:.2f}, measured {near['measured']:.3g}{shown}"
-    if row.get("alerts"):
-        yield "alerts", "; ".join(row["alerts"])
-    for warning in row.get("warnings") or ():
-        yield "careful", f"this molecule {warning}"
-    if row["note"]:
-        yield "note", row["note"]

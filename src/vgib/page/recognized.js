@@ -36,11 +36,10 @@
     return `rgb(${mix.map((part) => Math.round(255 * part)).join(",")})`;
   }
 
-  /** The color of each atom: by its signed effect, white for none, or by its score. */
+  /** The color of each atom: by its signed effect on the scale of the page, or by its score. */
   function shades(one) {
     if (!one.effects) return one.scores.map((score) => color(score, page.ramp));
-    const largest = Math.max(...one.effects.map(Math.abs)) || 1;
-    return one.effects.map((effect) => color(0.5 + (0.5 * effect) / largest, page.signed));
+    return one.effects.map((effect) => color(0.5 + (0.5 * effect) / page.scale, page.signed));
   }
 
   // Symbol, then hydrogens and charge, small: NH3+ is N, H, a low 3 and a high +.
@@ -164,7 +163,8 @@
     size: (a, b) => b.scores.length - a.scores.length,
     name: (a, b) => title(a).localeCompare(title(b), undefined, { numeric: true }),
   };
-  const number = (one) => (Array.isArray(one.prediction) ? one.prediction[0] : one.prediction);
+  // Of classes never their numbers: of two the probability of the second, of more of the likeliest.
+  const number = (one) => one.second_class_probability ?? one.probability ?? [one.prediction].flat()[0];
   const title = (one) => one.id || `line ${one.line}`;
   for (const one of page.molecules) {
     one.text = [one.id || "", one.smiles, `line ${one.line}`, ...one.parts.map((part) => part.smiles)].join("\n").toLowerCase();
@@ -186,11 +186,21 @@
     const told = one.probability == null ? "" : ` (probability ${fixed(one.probability, 2)})`;
     const spread = one.spread == null ? "" : ` ± ${one.probability == null ? fixed(one.spread) : percent(one.spread)}`;
     lines.push(one.statement ? `${one.statement}${spread}` : `${page.property} ${fixed(one.prediction)}${spread}${told}`);
-    if (one.stability != null) lines.push(`stability ${percent(one.stability)}`);
+    if (part && one.steady) lines.push(`stability ${one.steady}`);
     if (part) lines.push(`${percent(part.keep)} kept, mean score ${part.score == null ? "–" : part.score.toFixed(2)}`);
     if (one.why_none) lines.push(`${part ? "why this part" : "why none"}: ${one.why_none}`);
     if (one.note) lines.push(one.note);
+    for (const warning of one.warnings || []) lines.push(make("span", {}, make("strong", {}, "careful: "), `this molecule ${warning}`));
     return lines;
+  }
+
+  /** What else is known of a molecule and its part; folded, under the titles of what is in it. */
+  function more(one, part, open) {
+    const facts = [...(part?.facts ? [["this part", part.facts]] : []), ...(one.facts || [])];
+    if (!facts.length) return "";
+    const rows = facts.flatMap(([name, text]) => [make("dt", {}, name), make("dd", {}, text)]);
+    const titles = facts.map(([name]) => name).join(", ");
+    return make("details", { open: open ? "" : null }, make("summary", {}, titles), make("dl", {}, ...rows));
   }
 
   function card(one) {
@@ -200,13 +210,15 @@
       const part = one.parts[rank];
       const spoken = `${title(one)}, ${one.smiles}` + (part ? `; recognized: ${part.smiles}` : "");
       picture.replaceChildren(draw(one.drawing, shades(one), part && part.atoms, spoken));
+      const open = told.querySelector("details")?.open;
       const lines = caption(one, part).flatMap((line) => [make("br"), line]);
       told.replaceChildren(make("b", {}, title(one)), make("span", { class: "soft" }, one.id ? ` line ${one.line}` : ""), ...lines);
       if (part) told.append(make("br"), make("code", {}, part.smiles));
+      told.append(more(one, part, open));
       if (one.parts.length > 1) {
         const options = one.parts.map((_, k) => make("option", { value: k, selected: k === rank ? "" : null }, `part ${k + 1} of ${one.parts.length}`));
         const choose = make("select", { "aria-label": `recognized part of ${title(one)}`, onchange: (event) => show(Number(event.target.value)) }, ...options);
-        told.append(make("br"), choose);
+        told.append(choose);
         return choose;
       }
       return null;

@@ -6,8 +6,10 @@ drawn by a small script when they come into view, so that thousands of them stay
 
 import hashlib
 import json
+import math
 from collections.abc import Iterable, Sequence
 from heapq import heappush, heappushpop
+from html import escape
 from importlib.resources import files
 from typing import Any
 
@@ -20,6 +22,12 @@ MOST_MOLECULES = 3000
 
 MOST_FRAGMENTS = 100
 """In the ledger on the page; the file has more."""
+
+CHANCE = 0.4
+"""A stability below which the members agree no more than random halves do, which have a third."""
+
+FULL_COLOR = 0.9
+"""The share of molecules whose strongest atom is within the scale of colors."""
 
 MOST_CHANGES = 60
 """Rows of pairs and of substituents on the page; the files have more."""
@@ -52,18 +60,30 @@ button:not(:disabled), select { cursor: pointer; } button:disabled { opacity: .4
 .interval .zero { stroke: var(--soft); stroke-dasharray: 2 2; }
 .interval .range { stroke: #b4442f; stroke-width: 2.5; } .interval circle { fill: #b4442f; }
 .scroll { overflow-x: auto; }
+.legend { border: 1px solid var(--line); }
+summary { color: var(--soft); cursor: pointer; }
+dl { display: grid; grid-template-columns: auto 1fr; gap: .1rem .7rem; margin: .3rem 0; }
+dt { color: var(--soft); } dd { margin: 0; overflow-wrap: anywhere; }
 """
 
 ORDERS = {
     "line": "as in the source",
-    "high": "prediction, highest first",
-    "low": "prediction, lowest first",
+    "high": "{}, highest first",
+    "low": "{}, lowest first",
     "stable": "stability, highest first",
     "unstable": "stability, lowest first",
     "spread": "spread, widest first",
     "size": "atoms, most first",
     "name": "name",
 }
+
+
+NUMBERS = (
+    *("line", "id", "smiles", "note", "prediction", "probability", "second_class_probability"),
+    "spread",
+)
+WORDS = ("statement", "why_none", "warnings", "facts")
+"""What the page shows of each molecule, where it has it."""
 
 
 class Gallery:
@@ -75,7 +95,11 @@ class Gallery:
         self._kept: list[tuple[int, int, dict[str, Any]]] = []
 
     def add(self, rows: Iterable[dict[str, Any]]) -> None:
-        """Rows of plain values, as :func:`vgib.stream.writers.rows_of` gives them."""
+        """Rows of plain values, as :func:`vgib.stream.writers.rows_of` gives them.
+
+        Besides, a row may have ``facts``, pairs of a title and a sentence, and each of its parts
+        ``facts``, a list of words; they are shown when they are asked for.
+        """
         for row in rows:
             self.seen += 1
             item = -_lot(row["line"]), row["line"], row
@@ -90,14 +114,25 @@ class Gallery:
         return [_molecule(row) for _, _, row in kept]
 
 
+def stability_in_words(stability: float) -> str:
+    """How far the members choose the same atoms, and whether that is more than chance.
+
+    >>> stability_in_words(0.35), stability_in_words(0.8)
+    ('35 % (no better than chance)', '80 %')
+    """
+    return f"{100 * stability:.0f} %{' (no better than chance)' if stability < CHANCE else ''}"
+
+
 def _lot(line: int) -> int:
     return int.from_bytes(hashlib.blake2b(str(line).encode(), digest_size=8).digest())
 
 
 def _molecule(row: dict[str, Any]) -> dict[str, Any]:
-    names = ("line", "id", "smiles", "note", "prediction", "probability", "spread", "stability")
-    told = {name: _short(row[name]) for name in names if row.get(name) is not None}
-    told |= {name: row[name] for name in ("statement", "why_none") if row.get(name)}
+    told = {name: _short(row[name]) for name in NUMBERS if row.get(name) is not None}
+    told |= {name: row[name] for name in WORDS if row.get(name)}
+    if row.get("stability") is not None and row["subgraphs"]:
+        told["stability"] = _short(row["stability"])
+        told["steady"] = stability_in_words(row["stability"])
     if row.get("effects"):
         told["effects"] = [_short(effect) for effect in row["effects"]]
     return told | {
@@ -108,6 +143,7 @@ def _molecule(row: dict[str, Any]) -> dict[str, Any]:
                 "atoms": part["atoms"],
                 "score": part["score"],
                 "keep": part["keep_ratio"],
+                "facts": ", ".join(part.get("facts", ())),
             }
             for part in row["subgraphs"]
         ],
@@ -149,7 +185,8 @@ def recognized_page(
         ledger: Entries of a :class:`vgib.stream.ledger.Ledger`, as plain values.
         about: Further paragraphs, such as what the model is worth.
         refused: What became of records that could not be used, a line each.
-        prediction: What the model predicts.
+        prediction: What the model predicts, in words: the number that effects are about, and that
+            molecules are sorted by.
         measured: The property that the ledger compares.
         changes: What pairs of molecules differ in, as plain values of
             :class:`vgib.stream.recurring.Change`.
@@ -158,20 +195,22 @@ def recognized_page(
         unit: Of effects.
     """
     shown = [{**entry, "drawing": _drawing(entry["fragment"])} for entry in ledger[:MOST_FRAGMENTS]]
+    molecules = gallery.molecules()
+    scale = _scale(molecules)
     told = {
         "property": prediction,
         "ramp": RAMP,
         "signed": SIGNED,
-        "unit": unit,
-        "outline": f"rgb({','.join(str(round(255 * part)) for part in OUTLINE)})",
-        "molecules": gallery.molecules(),
+        "scale": scale,
+        "outline": f"rgb({_rgb(OUTLINE)})",
+        "molecules": molecules,
         "ledger": shown,
     }
     sections = [
         f"<style>{STYLE}</style>",
         *(paragraph(text) for text in about),
-        _gallery_section(gallery, bool(shown)),
-        _ledger_section(len(ledger), len(shown), measured) if shown else "",
+        _gallery_section(gallery, bool(shown), prediction, _legend(scale, prediction, unit)),
+        _ledger_section(len(ledger), len(shown), measured, unit) if shown else "",
         _changes_section(changes, measured) if changes else "",
         _cores_section(substituents, measured) if substituents else "",
         section("Left out", *(paragraph(line) for line in refused)) if refused else "",
@@ -180,16 +219,49 @@ def recognized_page(
     return page(title, lead, sections)
 
 
-def _ledger_section(count: int, shown: int, measured: str) -> str:
+def _scale(molecules: Sequence[dict[str, Any]]) -> float | None:
+    """The effect of an atom in full color; ``None`` where effects were not computed.
+
+    One for all pictures, so that they can be compared; a few molecules of very strong effects do
+    not fade all others.
+    """
+    strongest = sorted(max(map(abs, one["effects"])) for one in molecules if one.get("effects"))
+    if not strongest:
+        return None
+    return float(strongest[math.ceil(FULL_COLOR * len(strongest)) - 1]) or 1.0
+
+
+def _legend(scale: float | None, prediction: str, unit: str) -> str:
+    """What the colors of the pictures mean."""
+    outlined = "The outline marks the recognized part."
+    if scale is None:
+        return paragraph(f"Darker atoms have a higher score, from 0 to 1. {outlined}")
+    text = (
+        f"An orange atom raises the {prediction}, a blue one lowers it, a white one does neither. "
+        f"{outlined} Colors mean the same in every picture; full color stands for an effect of "
+        f"{scale:.2g} {unit}".rstrip()
+    )
+    colors = ", ".join(f"rgb({_rgb(color)})" for color in SIGNED)
+    bar = f'<span class="legend" style="background: linear-gradient(to right, {colors})"></span>'
+    ends = f"\u2212{scale:.2g}", escape(f"+{scale:.2g} {unit}".rstrip())
+    return f"{paragraph(f'{text} or more.')}<p>{ends[0]}{bar}{ends[1]}</p>"
+
+
+def _rgb(color: Sequence[float]) -> str:
+    return ",".join(str(round(255 * part)) for part in color)
+
+
+def _ledger_section(count: int, shown: int, measured: str, unit: str) -> str:
     more = f" The first {shown} of {count} are shown." if count > shown else ""
+    unit = f", in {unit}" if unit else ""
     text = paragraph(
         "Recognized parts, functional groups and ring systems that several molecules have, "
         f"wherever in them, and the mean {measured} of the molecules with and without each. The "
         "interval of the difference (Welch) is corrected for the number of fragments: it is 95 % "
-        "sure that all of them hold. Effect is what the model ascribes to the fragment, pairs are "
-        "molecules of the file that differ in it and little else. Fragments whose interval leaves "
-        "zero out come first, those of one or two atoms after larger ones, and then the largest "
-        f"effect.{more}"
+        "sure that all of them hold. Effect is what the model ascribes to the fragment"
+        f"{unit}; pairs are molecules of the file that differ in it and little else. Fragments "
+        "whose interval leaves zero out come first, those of one or two atoms after larger ones, "
+        f"and then the largest effect.{more}"
     )
     headings = {
         "fragment": "fragment",
@@ -228,7 +300,13 @@ def _changes_section(changes: Sequence[dict[str, Any]], measured: str) -> str:
         ]
         for one in changes[:MOST_CHANGES]
     ]
-    return section("Matched pairs", text, table(["from", "to", "pairs", "change", "such as"], rows))
+    found = table(["from", "to", "pairs", "change", "such as"], rows)
+    return section("Matched pairs", text, _scrolled(found))
+
+
+def _scrolled(wide: str) -> str:
+    """A table that scrolls by itself where the window is narrower."""
+    return f'<div class="scroll">{wide}</div>'
 
 
 def _group(smiles: str) -> str:
@@ -250,10 +328,10 @@ def _cores_section(substituents: Sequence[dict[str, Any]], measured: str) -> str
         for one in substituents[:MOST_CHANGES]
     ]
     heads = ["core", "place", "substituent", "molecules", f"mean {measured}"]
-    return section("Common cores", text, table(heads, rows))
+    return section("Common cores", text, _scrolled(table(heads, rows)))
 
 
-def _gallery_section(gallery: Gallery, has_ledger: bool) -> str:
+def _gallery_section(gallery: Gallery, has_ledger: bool, prediction: str, legend: str) -> str:
     kept = len(gallery._kept)
     if kept < gallery.seen:
         told = (
@@ -265,11 +343,12 @@ def _gallery_section(gallery: Gallery, has_ledger: bool) -> str:
     else:
         told = f"All {kept:,} recognized molecules."
     text = paragraph(
-        f"{told} Orange atoms raise the prediction, blue ones lower it (where effects were not "
-        "computed, darker atoms score higher); the outline marks the recognized part. The search "
-        "looks at names, lines, structures and fragments as they are written."
+        f"{told} The search looks at names, lines, structures and fragments as they are written."
     )
-    options = "".join(f'<option value="{key}">{name}</option>' for key, name in ORDERS.items())
+    options = "".join(
+        f'<option value="{key}">{escape(name.format(prediction))}</option>'
+        for key, name in ORDERS.items()
+    )
     jump = '<button id="jump" type="button">fragments that recur ↓</button>' if has_ledger else ""
     controls = (
         '<div class="controls" role="search">'
@@ -287,7 +366,7 @@ def _gallery_section(gallery: Gallery, has_ledger: bool) -> str:
         "<noscript><p>The gallery needs JavaScript; the tables beside it do not.</p></noscript>"
     )
     return (
-        f'<section id="gallery"><h2>Molecules</h2>{text}{controls}{without}{cards}{turning}'
+        f'<section id="gallery"><h2>Molecules</h2>{text}{legend}{controls}{without}{cards}{turning}'
         "</section>"
     )
 

@@ -26,6 +26,7 @@ from vgib.select.masks import masks_of
 from vgib.select.policy import Selection
 from vgib.select.ties import best
 from vgib.serve.limits import TooMuchError
+from vgib.stream.work import percentiles
 
 Array = npt.NDArray[Any]
 
@@ -208,11 +209,11 @@ def beside_one(answer: Answer, model: SubgraphRecognizer) -> dict[str, Any]:
     """What stands beside the prediction of one molecule."""
     smiles = str(answer.graphs.ids and answer.graphs.ids[0])
     (told,) = beside([smiles], model.known_, model.card_.largest)
-    drugs, half, value = model.among_drugs, model.card_.interval, float(answer.followed[0])
+    half, value = model.card_.interval, float(answer.followed[0])
     return {
         **asdict(told),
         "interval": None if half is None else [value - half, value + half],
-        "percentile": round(100 * float(np.searchsorted(drugs, value)) / len(drugs), 1),
+        "percentile": float(percentiles(model.among_drugs, answer.followed)[0]),
     }
 
 

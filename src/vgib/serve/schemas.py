@@ -149,9 +149,14 @@ class RowAnswer(BaseModel):
     note: str | None = None
     prediction: float | int | list[float]
     probability: float | None = Field(None, description="Of the predicted class.")
+    second_class_probability: float | None = Field(
+        None, description="Of two classes that of the second, by which a table can be ranked."
+    )
     statement: str = Field(description="The prediction in words.", examples=["mutagenic 98.7 %"])
     spread: float | None = Field(None, description="Standard deviation over the members.")
-    stability: float | None = Field(None, description="How far the members agree, 0 to 1.")
+    stability: float | None = Field(
+        None, description="How far the members choose the same atoms, 0 to 1; null without a part."
+    )
     scores: list[float]
     effects: list[float] | None = Field(None, description="By how much each atom raises it.")
     subgraphs: list[SubgraphAnswer]
@@ -161,6 +166,7 @@ class RowAnswer(BaseModel):
     alerts: list[str] | None = None
     warnings: list[str] | None = None
     nearest: list[NeighborAnswer] | None = None
+    model: str | None = Field(None, description="The model that was asked.")
 
 
 class PieceAnswer(BaseModel):

@@ -104,8 +104,9 @@ class Inspect:
         values = answer.values[:, 0, followed.column]
         sizes = sizes_of(answer, replace(own, n=asked.n), followed, with_stability=True)
         (recognized,) = answer.recognitions(replace(own, n=asked.n), effects=True)
-        stability = None if answer.members == 1 else float(answer.agreement(own)[0])
         row = recognized.to_json()
+        has_choice = answer.members > 1 and row["subgraphs"]
+        stability = float(answer.agreement(own)[0]) if has_choice else None
         return json_bytes(
             {
                 "model": self.model,

@@ -6,7 +6,7 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import asdict, dataclass, fields
 from itertools import chain
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 import pyarrow as pa
 
@@ -17,7 +17,6 @@ from vgib.data.processes import Engine
 from vgib.data.records import Format, Source
 from vgib.errors import FileFormatError, InputError
 from vgib.limits import PLAIN, FileReading
-from vgib.metrics import in_words
 from vgib.model.card import Card
 from vgib.page.html import counted
 from vgib.page.recognized import Gallery, recognized_page, refusal_line
@@ -28,6 +27,7 @@ from vgib.stream.manifest import InputFile, Manifest, read_manifest
 from vgib.stream.parts import PartStore
 from vgib.stream.recurring import Recurring, beside, what_recurs, write_beside
 from vgib.stream.schema import Recognized
+from vgib.stream.words import about, facts, part_facts, quantity
 from vgib.stream.work import Recognize, carried_fields
 from vgib.stream.writers import (
     Write,
@@ -122,13 +122,17 @@ def recognize_source(
             pages = [out for out in writing.outs if out.suffix.lower() == ".html"]
             gallery = Gallery()
             if pages:
-                sinks.append(lambda found: gallery.add(rows_of(found.results)))
+                sinks.append(
+                    lambda found: gallery.add(
+                        _shown(row, work.card) for row in rows_of(found.results)
+                    )
+                )
             recognize_all(work, chunks, sinks, parts, engine=engine, on_chunk=on_chunk, tally=tally)
             wanted = pages or writing.ledger is not None
             found = what_recurs(ledger.kept, ledger.entries()) if wanted else None
             for out in pages:
                 assert found is not None
-                text = _page(work.card, writing, gallery, found, tally, refused)
+                text = _page(work, writing, gallery, found, tally, refused)
                 stack.enter_context(replacing(out)).write_text(text, encoding="utf-8")
         if writing.ledger is not None and found is not None:
             write_ledger(writing.ledger, found.entries)
@@ -275,37 +279,36 @@ def _of_results(write: Write) -> Sink:
     return sink
 
 
+def _shown(row: dict[str, Any], card: Card) -> dict[str, Any]:
+    """A row with what the gallery says of it and of its parts."""
+    parts = [part | {"facts": part_facts(part, row, card)} for part in row["subgraphs"]]
+    return row | {"facts": list(facts(row, card)), "subgraphs": parts}
+
+
 def _page(
-    card: Card,
+    work: Recognize,
     writing: Writing,
     gallery: Gallery,
     found: Recurring,
     tally: Tally,
     rejected: Path | None,
 ) -> str:
+    card = work.card
     what = card.summary or "A model"
     unit = card.unit.removeprefix("none, ") if card.classes is None else ""
     unit = f" ({unit})" if unit else ""
     refused = [refusal_line(item) for item in tally.first_refused]
     if (more := tally.refused - len(refused)) > 0:
         refused.append(f"... and {more} more, in {rejected and rejected.name}")
-    quality = card.metrics.get(card.headline)
-    about = []
-    if quality:
-        about.append(
-            f"What the model is worth, on {quality['n']:,} molecules that it was not trained on: "
-            f"{in_words(card.headline)} {quality['value']:.2f} (95 % interval "
-            f"{quality['low']:.2f} to {quality['high']:.2f})."
-        )
-    about += [card.caution] if card.caution else []
     return recognized_page(
         f"{what}: recognized molecules",
         f"{counted(tally.recognized, 'molecule')}; of each the part that carries the prediction"
         f"{unit}.",
         gallery,
         found.described(),
-        about=about,
+        about=about(card, work.name),
         refused=refused,
+        prediction=quantity(card),
         measured=_measured(card, writing.measured),
         changes=[asdict(change) for change in found.changes],
         substituents=[asdict(one) for one in found.substituents],
@@ -316,5 +319,5 @@ def _page(
 def _measured(card: Card, column: str) -> str:
     """What the ledger compares, in words."""
     if column == "prediction" and card.classes is not None:
-        return f"probability of {card.words.name(card.classes[-1])}"
+        return quantity(card)
     return column

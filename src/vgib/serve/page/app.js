@@ -3,11 +3,14 @@
 import * as api from "/page/api.js";
 import * as chart from "/page/chart.js";
 import { setUpBoard } from "/page/board.js";
-import { $, announce, h, like, number, percent, plural, show, table } from "/page/dom.js";
+import { $, announce, h, plural, show, table } from "/page/dom.js";
 import { save, saveCsv, saveJson, svgPng, svgText } from "/page/files.js";
-import { colorOf, focusAtom, molecule } from "/page/picture.js";
+import { minus, number, percent, signed, stability } from "/page/numbers.js";
+import { colorOf, focusAtom, light, molecule } from "/page/picture.js";
+import { piecesTable } from "/page/pieces.js";
 import { setUpTable } from "/page/table.js";
 import { setUpTheme } from "/page/theme.js";
+import { besides, ofMembers, ownTold, partTitle, partTold, stripTold, why, wordingOf } from "/page/words.js";
 
 const METRICS = { r_squared: "R²", roc_auc: "ROC AUC" }; // accuracy goes by its name
 const QUICK = ["occlusion", "ig", "gradcam"]; // chosen at first
@@ -20,6 +23,8 @@ const state = {
   found: null, // the answer of /inspect
   step: 0, // which size
   rank: 0, // which part of that size
+  isNothing: false, // no part was found, and none was asked for: nothing is outlined
+  isSufficient: true, // whether parts that suffice were asked for
   own: null, // the atoms that the user keeps, a Set, instead of a recognized part
   ownAnswer: null, // the answer of /whatif
   compared: new Map(), // method -> answer of /explain, or an Error, or null while it is awaited
@@ -29,11 +34,9 @@ const state = {
 const model = () => state.models.find((one) => one.name === $("model").value);
 const size = () => state.found.sizes[state.step];
 const part = () => size().parts[state.rank] ?? size().parts[0];
-const kept = () => state.own ?? new Set(part().atoms);
-const isProbability = () => state.found.quantity.startsWith("probability");
-const told = (value) => (isProbability() ? `${(100 * value).toFixed(1)} %` : like(value, state.found.value));
-const unit = () => (state.found.quantity === "value" ? "" : ` ${state.found.quantity}`);
-const signed = (value) => `${value < 0 ? "−" : "+"}${number(Math.abs(value), 2)}`;
+const kept = () => state.own ?? new Set(state.isNothing ? [] : part().atoms);
+const as = () => wordingOf(state.found);
+const told = (value) => as().value(value);
 const largest = () => Math.max(...state.found.effects.map(Math.abs));
 const effectColor = (effect) => colorOf(largest() ? 0.5 + effect / largest() / 2 : 0.5, state.found.signed_scale);
 const scoreColor = (score) => colorOf(score, state.found.scale);
@@ -60,7 +63,9 @@ async function recognize(view = {}) {
   announce("Recognizing");
   try {
     const asked = { molecule: smiles, model: $("model").value, ...chosenBy() };
+    const isSufficient = $("rule").value === "sufficient";
     state.found = await api.post("/inspect", asked, asking.signal);
+    state.isSufficient = isSufficient;
   } catch (error) {
     if (error.name === "AbortError") return;
     show($("result"), false);
@@ -72,12 +77,14 @@ async function recognize(view = {}) {
   }
   state.compared.clear();
   state.own = state.ownAnswer = null;
+  state.isNothing = view.size == null && hasNoPart();
   state.step = nearestStep(view.size ?? firstSize());
   state.rank = Math.min(view.rank ?? 0, size().parts.length - 1);
   if (view.atoms?.length) state.own = new Set(view.atoms.filter((atom) => atom < state.found.scores.length));
   show($("result"), true); // first, since the chart takes the width that there is
   render();
-  announce(`Predicted ${told(state.found.value)}${unit()}; the part has ${plural(kept().size, "atom")}`);
+  const outlined = state.isNothing ? "no part was found" : `the part has ${plural(kept().size, "atom")}`;
+  announce(`Predicted ${as().full(state.found.value)}; ${outlined}`);
   if (state.own) await askWhatIf();
   if (view.methods?.length) {
     $("compare-card").open = true;
@@ -86,7 +93,9 @@ async function recognize(view = {}) {
   }
 }
 
-/** The size of the recognized part; where there is none, half of the molecule. */
+const hasNoPart = () => !state.found.subgraphs.length && Boolean(state.found.why_none);
+
+/** The size of the recognized part; where there is none, the slider begins at half of the molecule. */
 function firstSize() {
   return state.found.subgraphs[0]?.atoms.length ?? state.found.scores.length / 2;
 }
@@ -106,7 +115,7 @@ async function askWhatIf() {
     complain("");
     renderPart();
     renderChart();
-    announce(`${plural(own.size, "atom")} kept: ${told(answer.value)}${unit()}`);
+    announce(`${plural(own.size, "atom")} kept: ${as().full(answer.value)}`);
   } catch (error) {
     if (state.own === own) complain(error.message);
   }
@@ -165,51 +174,32 @@ function render() {
 function renderPrediction() {
   const { found } = state;
   const many = found.members.length > 1;
-  $("value").textContent = found.statement;
-  $("spread").textContent = many ? `±\u00a0${told(found.spread)}` : "";
-  const what = isProbability() ? `${found.quantity[0].toUpperCase()}${found.quantity.slice(1)}: ${told(found.value)}. ` : "";
-  $("members-told").textContent = many
-    ? `${what}Mean and standard deviation of ${found.members.length} models that differ in their seed alone.`
-    : `${what}One model; how far it can be trusted is not known.`;
-  $("beside").replaceChildren(...besides().map(([title, text]) => h("li", {}, h("b", {}, `${title}: `), text)));
+  $("value").textContent = minus(found.statement);
+  $("spread").textContent = many ? `±\u00a0${as().spread(found.spread)}` : "";
+  $("members-told").textContent = ofMembers(found);
+  const facts = besides(found, model()?.classes);
+  $("beside").replaceChildren(...facts.map(([title, text]) => h("li", { class: title === "Careful" ? "careful" : null }, h("b", {}, `${title}: `), text)));
   $("members").replaceChildren(many ? chart.members(found.members, found.value, told) : "");
   $("note").textContent = found.note ?? "";
   $("effect-unit").textContent = found.effect_unit || "the unit of the prediction";
   renderPieces();
 }
 
-/** What to know before the prediction is trusted. */
-function besides() {
-  const { interval, percentile, nearest, alerts, warnings } = state.found;
-  const facts = [];
-  if (interval) facts.push(["Nine of ten", `measured values of held-out molecules lay in such an interval: ${told(interval[0])} to ${told(interval[1])}${unit()}`]);
-  facts.push(["Among known drugs", `higher than ${Math.round(percentile)} % of 217`]);
-  if (nearest.length) {
-    const [one] = nearest;
-    const seen = one.similarity === 1 ? "Seen in training" : "Nearest in training";
-    facts.push([seen, `similarity ${one.similarity.toFixed(2)}, measured ${number(one.measured)}${one.smiles ? ` (${one.smiles})` : ""}`]);
-  }
-  if (alerts.length) facts.push(["Structural alerts", alerts.join("; ")]);
-  for (const warning of warnings) facts.push(["Careful", `this molecule ${warning}`]);
-  return facts;
-}
-
 /** Rings, groups and chains: the first what-if is to take one away. */
 function renderPieces() {
   const { found } = state;
-  const all = found.scores.length;
-  const bar = (effect) => {
-    const width = largest() ? Math.round((60 * Math.abs(effect)) / Math.max(...found.pieces.map((one) => Math.abs(one.effect)))) : 0;
-    return h("span", { class: "bar", style: `width:${width}px;background:${effectColor(effect < 0 ? -largest() : largest())}`, "aria-hidden": "true" });
-  };
-  const columns = [
-    ["Piece", (one) => [h("code", {}, one.smiles), one.name ? ` ${one.name}` : ""], false],
-    ["Effect", (one) => [signed(one.effect), " ", bar(one.effect)], false],
-    ["", (one) => (one.atoms.length < all
-      ? h("button", { type: "button", class: "quiet small", "aria-label": `Remove ${one.name || one.smiles}`, onclick: () => remove(one.atoms) }, "Remove")
-      : ""), false],
-  ];
-  $("pieces").replaceChildren(table(columns, found.pieces, `Pieces of the molecule with their effects, in ${found.effect_unit}`));
+  const color = (effect) => effectColor(Math.sign(effect) * largest());
+  const own = { pieces: found.pieces, atoms: found.scores.length, unit: found.effect_unit };
+  $("pieces").replaceChildren(piecesTable({ ...own, color, onLight: lightPiece, onRemove: remove }));
+  lightPiece([]);
+}
+
+/** Shows some atoms in the picture, and in a small one beside the pieces where that is out of sight. */
+function lightPiece(atoms) {
+  const { found } = state;
+  if ($("picture").firstChild) light($("picture").firstChild, atoms);
+  const label = atoms.length ? `${plural(atoms.length, "atom")} of the piece outlined` : "No piece outlined";
+  $("piece-picture").replaceChildren(molecule({ sketch: found.sketch, fills: found.effects.map(effectColor), kept: new Set(atoms), label }));
 }
 
 function remove(atoms) {
@@ -224,7 +214,8 @@ function remove(atoms) {
 
 function renderPicture() {
   const { found } = state;
-  const label = `${found.smiles}: ${kept().size} of ${found.scores.length} atoms kept. Each atom is a button.`;
+  const outlined = state.isNothing && !state.own ? "no part is outlined" : `${kept().size} of ${found.scores.length} atoms kept`;
+  const label = `${found.smiles}: ${outlined}. Each atom is a button.`;
   const byEffect = $("color").value === "effect";
   const fills = byEffect ? found.effects.map(effectColor) : found.scores.map(scoreColor);
   const about = (atom) => `score ${found.scores[atom].toFixed(2)}, effect ${signed(found.effects[atom])}`;
@@ -237,23 +228,31 @@ function renderPicture() {
 
 function renderPart() {
   const { found, own, ownAnswer } = state;
+  const isNothing = state.isNothing && !own;
   const shown = own ? ownAnswer : part();
-  const none = !own && found.why_none;
-  $("part-title").textContent = own ? "Your part alone" : none ? (isShown() ? "The part with the largest effect" : "No part suffices") : isShown() ? "A small part that suffices" : "The part alone";
-  show($("part-why"), Boolean(none));
-  $("part-why").textContent = none ? `${isShown() ? "Why this one" : "Why"}: ${found.why_none}.` : "";
-  show($("reset"), Boolean(own));
-  $("part-value").textContent = shown ? `${told(shown.value)}${unit()}` : "…";
+  const isRecognized = !own && !isNothing && isShown();
+  $("part-title").textContent = own ? "Your part alone"
+    : isNothing ? "No part found"
+    : partTitle(found, size(), part(), { isRecognized, isSufficient: state.isSufficient });
+  const needsWhy = !own && found.why_none && (isRecognized || hasNoPart());
+  show($("part-why"), Boolean(needsWhy));
+  $("part-why").textContent = needsWhy ? why(found, isNothing) : "";
+  show($("reset"), Boolean(own) || (hasNoPart() && !isNothing));
+  $("reset").textContent = hasNoPart() ? "Outline nothing" : "Back to the recognized part";
+  show($("part-number"), !isNothing);
+  $("part-value").textContent = shown ? as().full(shown.value) : "…";
   const many = found.members.length > 1;
-  $("part-spread").textContent = shown && many ? `±\u00a0${told(shown.spread)}` : "";
-  $("part-smiles").textContent = shown?.smiles ?? "";
-  $("part-told").textContent = own ? ownTold(ownAnswer) : partTold();
+  $("part-spread").textContent = shown && many ? `±\u00a0${as().spread(shown.spread)}` : "";
+  $("part-smiles").textContent = isNothing ? "" : shown?.smiles ?? "";
+  $("part-told").textContent = isNothing
+    ? "The slider shows what the model predicts from parts of each size alone; none of them is an answer."
+    : own ? ownAnswer && ownTold(found, ownAnswer) : partTold(found, size());
   $("size").max = found.sizes.length - 1;
   $("size").value = state.step;
   const share = `${size().atoms} of ${found.scores.length} atoms (${percent(size().atoms / found.scores.length)})`;
   $("size").setAttribute("aria-valuetext", share);
-  $("size-told").textContent = own ? `${own.size} of ${found.scores.length} atoms` : share;
-  $("ranks").replaceChildren(...(size().parts.length > 1 ? size().parts.map(rankButton) : []));
+  $("size-told").textContent = isNothing ? "" : own ? `${own.size} of ${found.scores.length} atoms` : share;
+  $("ranks").replaceChildren(...(size().parts.length > 1 && !isNothing ? size().parts.map(rankButton) : []));
 }
 
 function rankButton(one, rank) {
@@ -271,34 +270,17 @@ function isShown() {
   return first && first.atoms.join() === part().atoms.join();
 }
 
-function partTold() {
-  const [low, middle, high] = size().random;
-  if (size().atoms === state.found.scores.length) {
-    return "This is the whole molecule. Move the slider to a smaller part.";
-  }
-  const steady = size().stability;
-  const trust = steady == null ? "" : ` Over the seeds, chosen atoms agree to ${percent(steady)}.`;
-  const random = told(low) === told(high)
-    ? `From each random part of this size: ${told(middle)}.`
-    : `From random parts of this size: ${told(middle)} in the middle, ${told(low)} to ${told(high)} nine times of ten.`;
-  return `From the whole molecule: ${told(state.found.value)}. ${random}${trust}`;
-}
-
-function ownTold(answer) {
-  if (!answer) return "";
-  const change = answer.value - state.found.value;
-  const sign = change < 0 ? "−" : "+";
-  const reason = answer.reason ? ` Note: ${answer.reason}; the model reads the atoms as they were.` : "";
-  return `${sign}${told(Math.abs(change))} against the ${told(state.found.value)} of the whole molecule.${reason}`;
-}
-
 function renderChart() {
   const { found, own, ownAnswer } = state;
-  const at = own ? own.size : size().atoms;
-  const value = own ? ownAnswer?.value ?? NaN : part().value;
+  const at = own ? own.size : state.isNothing ? NaN : size().atoms;
+  const value = own ? ownAnswer?.value ?? NaN : state.isNothing ? NaN : part().value;
+  const drawn = { sizes: found.sizes, whole: found.value, tolerance: found.tolerance, at, value };
+  const { isProbability } = as();
   $("chart").replaceChildren(
-    chart.sizes({ room: $("chart").clientWidth, sizes: found.sizes, whole: found.value, tolerance: found.tolerance, at, value, quantity: found.quantity, onPick: (step) => pick(step, 0) }),
+    chart.sizes({ room: $("chart").clientWidth, ...drawn, quantity: found.quantity, isProbability, onPick: (step) => pick(step, 0) }),
   );
+  show($("strip-told"), Boolean(stripTold(found)));
+  $("strip-told").textContent = stripTold(found);
   const columns = [
     ["Atoms", (one) => String(one.atoms), true],
     ["Part", (one) => h("code", {}, one.parts[0].smiles), false],
@@ -307,7 +289,7 @@ function renderChart() {
     ["Random, 5 %", (one) => told(one.random[0]), true],
     ["50 %", (one) => told(one.random[1]), true],
     ["95 %", (one) => told(one.random[2]), true],
-    ["Stability", (one) => (one.stability == null ? "–" : percent(one.stability)), true],
+    ["Stability", (one) => (one.stability == null ? "–" : stability(one.stability)), true],
   ];
   $("sizes-table").replaceChildren(table(columns, found.sizes, "The best part of each size, and random parts of that size"));
 }
@@ -327,7 +309,7 @@ function comparedCard({ name, scores, sizes, problem }) {
   if (!scores) {
     return h("figure", {}, h("figcaption", {}, h("b", {}, name), h("br"), problem ?? "computing …"));
   }
-  const wanted = kept().size;
+  const wanted = kept().size || size().atoms;
   const best = sizes.reduce((one, other) => (Math.abs(other.atoms - wanted) < Math.abs(one.atoms - wanted) ? other : one));
   const chosen = new Set(best.parts[0].atoms);
   const label = `Scores by ${name}; ${chosen.size} atoms outlined`;
@@ -345,6 +327,17 @@ function comparedCard({ name, scores, sizes, problem }) {
 function pick(step, rank) {
   state.step = step;
   state.rank = rank;
+  state.isNothing = false;
+  showPart();
+}
+
+/** What was recognized, or nothing where no part was found. */
+function reset() {
+  state.isNothing = hasNoPart();
+  showPart();
+}
+
+function showPart() {
   state.own = state.ownAnswer = null;
   complain("");
   renderPicture();
@@ -376,7 +369,7 @@ function rememberNow() {
   const { found } = state;
   const view = new URLSearchParams({ view: "molecule", model: found.model, smiles: found.smiles, rule: $("rule").value });
   if (state.own) view.set("atoms", [...state.own].sort((a, b) => a - b).join("."));
-  else {
+  else if (!state.isNothing) {
     view.set("size", size().atoms);
     if (state.rank) view.set("rank", state.rank);
   }
@@ -420,9 +413,9 @@ function describeModel() {
   if (!one) return;
   const metric = one.metrics[one.headline];
   const quality = metric && Number.isFinite(metric.value) ? ` On held-out molecules, ${METRICS[one.headline] ?? one.headline}: ${number(metric.value)}.` : "";
-  const seeds = one.members > 1 ? ` ${one.members} seeds.` : "";
+  const members = one.members > 1 ? ` ${one.members} members.` : "";
   const summary = (one.summary || "A model of one's own").replace(/[.\s]*$/, ".");
-  $("about-model").textContent = `${summary}${quality}${one.caution ? ` ${one.caution}` : ""}${seeds}`;
+  $("about-model").textContent = `${summary}${quality}${one.caution ? ` ${one.caution}` : ""}${members}`;
   const sources = one.data.sources?.join(", ");
   $("license").textContent = `${sources ? `Trained on ${sources}. ` : ""}License: ${one.license.replace(/\.$/, "")}.`;
 }
@@ -445,11 +438,12 @@ function setUpSaving() {
     ["kept", (atom) => (kept().has(atom) ? 1 : 0)],
   ];
   const parts = [
-    ["atoms", (row) => row.size.atoms],
+    ["size", (row) => row.size.atoms],
     ["rank", (row) => row.rank + 1],
-    ["fragment", (row) => row.part.smiles],
-    ["atom_numbers", (row) => row.part.atoms],
+    ["subgraph", (row) => row.part.smiles],
+    ["atoms", (row) => row.part.atoms],
     ["score", (row) => row.part.score],
+    ["keep_ratio", (row) => row.part.keep_ratio],
     ["value", (row) => row.part.value],
     ["spread", (row) => row.part.spread],
     ["random_low", (row) => row.size.random[0]],
@@ -504,7 +498,7 @@ function setUpControls() {
   $("color").addEventListener("change", () => state.found && renderPicture());
   $("size").addEventListener("input", () => pick(Number($("size").value), 0));
   $("reset").addEventListener("click", () => {
-    pick(state.step, state.rank);
+    reset();
     $("size").focus();
   });
   $("compare").addEventListener("click", compare);

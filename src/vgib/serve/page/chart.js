@@ -1,6 +1,7 @@
 // Two small charts: the members of an ensemble on a line, and every size beside random parts.
 
 import { s } from "/page/dom.js";
+import { minus } from "/page/numbers.js";
 
 function bounds(values, share = 0.12) {
   const [low, high] = [Math.min(...values), Math.max(...values)];
@@ -33,12 +34,16 @@ export function members(values, mean, told) {
   );
 }
 
+/** A mark of an axis, as short as it can be said. */
+const mark = (tick, isProbability) => (isProbability ? `${Number((100 * tick).toPrecision(12))}\u00a0%` : minus(String(tick)));
+
 /** What is predicted from the best part of each size, and from random ones. */
-export function sizes({ room, sizes, whole, tolerance, at, value, quantity, onPick }) {
+export function sizes({ room, sizes, whole, tolerance, at, value, quantity, isProbability, onPick }) {
   const [width, height, left, right, top, bottom] = [Math.max(300, room || 720), 250, 50, 14, 12, 40];
   const means = sizes.map((size) => size.parts[0].value);
   const all = [...means, ...sizes.flatMap((size) => size.random), whole, value].filter(Number.isFinite);
-  const [low, high] = bounds(all);
+  const [below, above] = bounds(all);
+  const [low, high] = isProbability ? [Math.max(0, below), Math.min(1, above)] : [below, above];
   const [first, last] = [sizes[0].atoms, sizes.at(-1).atoms];
   const x = (atoms) => left + ((width - left - right) * (atoms - first)) / Math.max(1, last - first);
   const y = (number) => top + ((height - top - bottom) * (high - number)) / (high - low);
@@ -62,7 +67,7 @@ export function sizes({ room, sizes, whole, tolerance, at, value, quantity, onPi
       "aria-label": `Predicted ${quantity} from the part alone, by size, beside random parts; the table below has the numbers` },
     ticks(low, high, 4).map((tick) => [
       s("path", { class: "grid", d: `M${left} ${y(tick)}H${width - right}` }),
-      s("text", { x: left - 8, y: y(tick) + 4, "text-anchor": "end" }, String(tick)),
+      s("text", { x: left - 8, y: y(tick) + 4, "text-anchor": "end" }, mark(tick, isProbability)),
     ]),
     ticks(first, last, width / 90).filter(Number.isInteger).map((tick) =>
       s("text", { x: x(tick), y: height - bottom + 18, "text-anchor": "middle" }, String(tick))),
@@ -73,7 +78,7 @@ export function sizes({ room, sizes, whole, tolerance, at, value, quantity, onPi
     s("path", { class: "whole", d: `M${left} ${y(whole)}H${width - right}` }),
     s("path", { class: "line", d: path(sizes.map((size, step) => [x(size.atoms), y(means[step])])) }),
     sizes.map((size, step) => s("circle", { class: "point", cx: x(size.atoms), cy: y(means[step]), r: 2.6 })),
-    s("path", { class: "cursor", d: `M${x(at)} ${top}V${height - bottom}` }),
+    Number.isFinite(at) && s("path", { class: "cursor", d: `M${x(at)} ${top}V${height - bottom}` }),
     Number.isFinite(value) && s("circle", { class: "now", cx: x(at), cy: y(value), r: 6 }),
   );
 }

@@ -25,30 +25,7 @@ export function show(element, isShown) {
   element.hidden = !isShown;
 }
 
-/** A number as people read it: three digits that count. */
-export function number(value, digits = 3) {
-  if (value == null || Number.isNaN(value)) return "–";
-  if (value === 0) return "0";
-  const size = Math.abs(value);
-  if (size >= 1e5 || size < 1e-3) return value.toExponential(digits - 1);
-  return value.toLocaleString("en", {
-    minimumFractionDigits: Math.max(0, digits - 1 - Math.floor(Math.log10(size))),
-    maximumFractionDigits: Math.max(0, digits - 1 - Math.floor(Math.log10(size))),
-    useGrouping: false,
-  });
-}
-
-export const percent = (share) => `${Math.round(100 * share)}\u00a0%`;
-
 export const plural = (count, one) => `${count.toLocaleString("en")} ${one}${count === 1 ? "" : "s"}`;
-
-/** The same with as many decimals as three digits of another number need. */
-export function like(value, model) {
-  if (!Number.isFinite(value)) return "–";
-  const size = Math.abs(model) || 1;
-  if (size >= 1e5 || size < 1e-3) return number(value);
-  return value.toFixed(Math.max(0, 2 - Math.floor(Math.log10(size))));
-}
 
 /** Says something to those who listen to the page. */
 export function announce(text) {

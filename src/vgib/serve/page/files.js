@@ -12,10 +12,27 @@ export function save(name, content, type) {
 export const saveJson = (name, content) =>
   save(name, JSON.stringify(content, null, 1) + "\n", "application/json");
 
+const DIGITS = 5; // of a number that is no whole one, as in the files of `vgib recognize`
+const digits = (value) => (typeof value === "number" && !Number.isInteger(value) ? String(Number(value.toPrecision(DIGITS))) : String(value));
+
+/** A training molecule that is like another: its similarity, what was measured, its structure. */
+const neighbor = ({ similarity, measured, smiles }) =>
+  [Math.round(100 * similarity) / 100, digits(measured), smiles].filter((part) => part != null).join(" ");
+
+/** Numbers of a list with blanks between them, sentences and neighbors with semicolons. */
+function plain(value) {
+  if (value == null) return "";
+  if (!Array.isArray(value)) return digits(value);
+  const isNumbers = value.every((one) => typeof one === "number");
+  return value.map((one) => (one !== null && typeof one === "object" ? neighbor(one) : String(one))).join(isNumbers ? " " : "; ");
+}
+
+/** Whether a spreadsheet would run a cell; SMILES may begin so, and numbers with signs are none. */
+const isFormula = (text) => /^[=+\-@\t\r]/.test(text) && text.trim().split(/\s+/).some((word) => !Number.isFinite(Number(word)));
+
 const cell = (value) => {
-  const text = value == null ? "" : Array.isArray(value) ? value.join(" ") : String(value);
-  // A leading =, + or @ would be run as a formula by a spreadsheet; SMILES may begin so.
-  const safe = /^[=+@]/.test(text) ? `'${text}` : text;
+  const text = plain(value);
+  const safe = isFormula(text) ? `'${text}` : text;
   return /[",\n\r]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;
 };
 

@@ -118,6 +118,12 @@ function buttons(sketch, told, kept, onToggle, svg) {
   });
 }
 
+/** Marks some atoms beside the outline, and no others. */
+export function light(svg, atoms) {
+  const lit = new Set(atoms);
+  for (const button of svg.querySelectorAll(".hit")) button.classList.toggle("lit", lit.has(Number(button.dataset.atom)));
+}
+
 export function focusAtom(svg, atom) {
   for (const button of svg.querySelectorAll(".hit")) {
     const isIt = Number(button.dataset.atom) === atom;

@@ -1,31 +1,31 @@
 // A file of molecules: its rows as a gallery, what recurs in them, and what was refused.
 
 import * as api from "/page/api.js";
-import { $, announce, h, like, number, percent, plural, show, table } from "/page/dom.js";
+import { $, announce, h, plural, show, table } from "/page/dom.js";
 import { saveCsv, saveJson } from "/page/files.js";
+import { like, minus, percent, points, signed, stability, withUnit, wording } from "/page/numbers.js";
 
 const PAGE = 24;
 const FORMATS = { csv: "csv", tsv: "tsv", tab: "tsv", smi: "smi", smiles: "smi", txt: "smi", sdf: "sdf", sd: "sdf", mol: "sdf", xlsx: "xlsx", parquet: "parquet", pq: "parquet" };
 
-// What a row tells besides the columns of the file.
-const RESULTS = new Set(["line", "id", "smiles", "note", "prediction", "probability", "statement", "spread", "stability", "scores", "effects",
-  "subgraphs", "why_none", "interval", "percentile", "alerts", "warnings", "nearest"]);
+const FEW = 20; // fragments of the ledger that are shown at first
+const MOST = 200; // and when all are asked for
 
 const state = {
-  property: "prediction", unit: "", rows: [], rejected: [], ledger: [], changes: [], substituents: [], shown: [], page: 0,
+  model: "", property: "prediction", unit: "", rows: [], rejected: [], ledger: [], changes: [], substituents: [], shown: [], page: 0,
   only: null, // the entry of the ledger whose molecules are shown
   asking: null, pictures: new Map(),
 };
 
-const fragment = (row) => row.subgraphs[0] ?? { smiles: "", atoms: [], score: null, keep_ratio: null };
+const fragment = (row) => row.subgraphs[0] ?? { smiles: "", atoms: [], score: null, keep_ratio: null, effect: null };
+/** What is sorted by; of two classes the chance of the second, whichever is predicted. */
 const KEYS = {
   line: (row) => row.line,
-  value: (row) => row.probability ?? row.prediction,
+  value: (row) => row.second_class_probability ?? row.probability ?? [row.prediction].flat()[0],
   stability: (row) => row.stability,
   score: (row) => fragment(row).score,
   keep_ratio: (row) => fragment(row).keep_ratio,
 };
-const prediction = (row) => row.statement;
 
 export function setUpTable(limits, model) {
   $("file-hint").replaceChildren(
@@ -68,7 +68,7 @@ async function recognizeAll(limits, model) {
   }
   state.asking?.abort();
   const asking = (state.asking = new AbortController());
-  Object.assign(state, { rows: [], rejected: [], ledger: [], changes: [], substituents: [], page: 0, only: null, unit: "" });
+  Object.assign(state, { rows: [], rejected: [], ledger: [], changes: [], substituents: [], page: 0, only: null, unit: "", model: model.name });
   forgetPictures();
   show($("table-result"), false);
   progress(0, 0);
@@ -112,6 +112,7 @@ function finish() {
   $("tab-ledger").textContent = `Fragments (${state.ledger.length.toLocaleString("en")})`;
   $("tab-rejected").textContent = `Refused (${state.rejected.length.toLocaleString("en")})`;
   announce(`${plural(state.rows.length, "molecule")} recognized, ${state.rejected.length.toLocaleString("en")} refused`);
+  nameOrders();
   renderLedger();
   renderChanges();
   renderCores();
@@ -121,12 +122,21 @@ function finish() {
 
 // ---- the gallery -----------------------------------------------------------------------------
 
+/** Says in the choice of an order what is ordered. */
+function nameOrders() {
+  const what = chosenClass() ? `probability of ${chosenClass()}` : state.rows[0]?.probability == null ? "prediction" : "probability of the predicted class";
+  for (const option of $("sort").options) {
+    const [, order] = /^-?value$/.test(option.value) ? option.textContent.split(", ") : [];
+    if (order) option.textContent = `${what}, ${order}`;
+  }
+}
+
 function arrange() {
   const wanted = $("search").value.trim().toLowerCase();
   const key = $("sort").value.replace("-", "");
   const sign = $("sort").value.startsWith("-") ? -1 : 1;
   const matches = (row) => [row.id, row.smiles, fragment(row).smiles].some((text) => text?.toLowerCase().includes(wanted));
-  const value = (row) => KEYS[key](row) ?? -sign * Infinity;
+  const value = (row) => KEYS[key](row) ?? sign * Infinity; // what has none comes last in any order
   const lines = state.only && new Set(state.only.matches ?? state.only.lines);
   const found = state.rows.filter((row) => (!wanted || matches(row)) && (!lines || lines.has(row.line)));
   show($("only"), Boolean(state.only));
@@ -158,15 +168,30 @@ function card(row) {
   const image = h("img", { alt: `${row.smiles}, ${plural(part.atoms.length, "atom")} outlined`, width: 300, height: 210, loading: "lazy" });
   const shades = row.effects ? { effects: row.effects } : { scores: row.scores };
   paint(row, image, { molecule: row.smiles, ...shades, atoms: part.atoms, width: 300, height: 210, legend: false });
-  const spread = row.spread ? ` ± ${row.probability == null ? number(row.spread, 2) : percent(row.spread)}` : "";
-  const stability = row.stability == null ? "" : `, stability ${percent(row.stability)}`;
+  const view = { view: "molecule", model: state.model, smiles: row.smiles, ...(part.atoms.length ? { size: part.atoms.length } : {}) };
   return h(
     "figure",
     {},
     h("div", { class: "paper" }, image),
-    h("figcaption", {}, h("b", {}, name), h("br"), `${prediction(row)}${spread}${stability}`, h("br"), h("code", {}, part.smiles), part.effect == null ? "" : ` ${signed(part.effect)} ${state.unit}`, row.why_none ? ` Not enough alone: ${row.why_none}` : "", h("br"),
-      h("a", { href: `#${new URLSearchParams({ view: "molecule", model: $("model").value, smiles: row.smiles, ...(part.atoms.length ? { size: part.atoms.length } : {}) })}` }, "Look closer")),
+    h("figcaption", {}, h("b", {}, name), caption(row).map((line) => [h("br"), line]), h("br"),
+      h("a", { href: `#${new URLSearchParams(view)}` }, "Look closer")),
   );
+}
+
+/** The lines below a picture: what is predicted, from which part, and what is against it. */
+function caption(row) {
+  const part = fragment(row);
+  const as = wording(row.probability == null ? state.unit || "value" : "probability", row.prediction);
+  const spread = row.spread == null ? "" : ` ± ${[row.spread].flat().map((one) => as.spread(one)).join(", ")}`;
+  const effect = part.effect == null ? "" : ` ${signed(part.effect)} ${state.unit}`;
+  return [
+    minus(row.statement) + spread,
+    row.subgraphs.length > 0 && [h("code", {}, part.smiles), effect],
+    row.subgraphs.length > 0 && row.stability != null && `stability ${stability(row.stability)}`,
+    row.why_none && `${row.subgraphs.length ? "why this part" : "why none"}: ${withUnit(row.why_none, as)}`,
+    ...(row.warnings ?? []).map((warning) => h("span", { class: "careful" }, `Careful: this molecule ${warning}`)),
+    row.note,
+  ].filter(Boolean);
 }
 
 async function paint(row, image, asked) {
@@ -188,23 +213,28 @@ function forgetPictures() {
 
 // ---- the other panels ------------------------------------------------------------------------
 
-/** What the ledger compares, in words: of two classes the chance of the one that effects are about. */
-const compared = () => {
-  const [, chosen] = /^log-odds of (.*)$/.exec(state.unit) ?? [];
-  return chosen && state.property === "prediction" ? `probability of ${chosen}` : state.property;
+/** Of two classes the one that effects are about. */
+const chosenClass = () => (state.rows[0]?.second_class_probability == null ? null : /^log-odds of (.*)$/.exec(state.unit)?.[1] ?? null);
+
+/** What the ledger compares, in words. */
+const isChance = () => Boolean(chosenClass()) && state.property === "prediction";
+const compared = () => (isChance() ? `probability of ${chosenClass()}` : state.property);
+const measured = (value, typical = value) => wording(isChance() ? "probability" : "value", typical).value(value);
+const difference = (by, typical = by) => {
+  if (by == null) return "–";
+  return `${by < 0 ? "−" : "+"}${isChance() ? points(by) : like(Math.abs(by), typical)}`;
 };
 const named = (row) => row.called || row.fragment;
-const signed = (value) => (value == null ? "–" : `${value < 0 ? "−" : "+"}${number(Math.abs(value), 2)}`);
 
 const LEDGER = [
   ["Fragment", "fragment", (row) => [thumbnail(row), h("br"), row.called ? h("b", {}, `${row.called} `) : "", h("code", {}, row.fragment)]],
   ["Molecules", "count", (row) => `${row.count.toLocaleString("en")} (${percent(row.share)})`],
-  ["Mean with", "mean_with", (row) => number(row.mean_with)],
-  ["Mean without", "mean_without", (row) => like(row.mean_without, row.mean_with)],
-  ["Difference", "difference", (row) => like(row.difference, row.mean_with)],
-  ["95 % interval", "low", (row) => (row.low == null ? "too few" : `${like(row.low, row.mean_with)} to ${like(row.high, row.mean_with)}`)],
+  ["Mean with", "mean_with", (row) => measured(row.mean_with)],
+  ["Mean without", "mean_without", (row) => measured(row.mean_without, row.mean_with)],
+  ["Difference", "difference", (row) => difference(row.difference, row.mean_with)],
+  ["95 % interval", "low", (row) => (row.low == null ? "too few" : `${difference(row.low, row.mean_with)} to ${difference(row.high, row.mean_with)}`)],
   ["Effect", "mean_effect", (row) => signed(row.mean_effect)],
-  ["Pairs", "pair_difference", (row) => (row.pairs ? `${signed(row.pair_difference)} in ${row.pairs}` : "–")],
+  ["Pairs", "pair_difference", (row) => (row.pairs ? `${difference(row.pair_difference, row.mean_with)} in ${row.pairs}` : "–")],
   ["Examples", "names", (row) => h("button", { type: "button", class: "quiet small", title: "Show these molecules", onclick: () => showOnly(row) }, row.names.slice(0, 3).join(", "))],
 ];
 
@@ -217,16 +247,22 @@ function showOnly(row) {
 }
 
 /** Without a key, in the order in which they came: what is sure and large first. */
-function renderLedger(key = "", isDown = true) {
+function renderLedger(key = "", isDown = true, most = FEW) {
   const [unit, meant] = [state.unit ? `, in ${state.unit}` : "", compared()];
   $("ledger-told").textContent = state.ledger.length
     ? `Recognized parts, functional groups and ring systems that several molecules have, and the mean ${meant} with and without them: an association, not a cause. ` +
       `Intervals are corrected for the number of fragments; those that leave zero out come first. Effect is what the model ascribes to the fragment${unit}; pairs are molecules of the file that differ in it and little else.`
     : "No fragment recurs in this table.";
+  show($("ledger-all"), state.ledger.length > most);
   if (!state.ledger.length) {
     $("ledger").replaceChildren();
     return;
   }
+  $("ledger-all").textContent = `Show ${state.ledger.length > MOST ? `the first ${MOST}` : "all"} of ${plural(state.ledger.length, "fragment")}`;
+  $("ledger-all").onclick = () => {
+    renderLedger(key, isDown, MOST);
+    $("ledger").querySelectorAll("tbody button")[most].focus();
+  };
   const sign = isDown ? -1 : 1;
   const compare = (a, b) => (typeof a === "number" || typeof b === "number" ? (a ?? -Infinity) - (b ?? -Infinity) : String(a).localeCompare(String(b)));
   const rows = key ? [...state.ledger].sort((a, b) => sign * compare(a[key], b[key])) : state.ledger;
@@ -235,15 +271,15 @@ function renderLedger(key = "", isDown = true) {
       h("caption", { class: "unseen" }, "Fragments; a heading sorts by its column"),
       h("thead", {}, h("tr", {}, LEDGER.map(([title, name]) =>
         h("th", { scope: "col", "aria-sort": name === key ? (isDown ? "descending" : "ascending") : "none" },
-          h("button", { type: "button", onclick: () => sortLedger(name, name === key ? !isDown : true) },
+          h("button", { type: "button", onclick: () => sortLedger(name, name === key ? !isDown : true, most) },
             title, h("span", { "aria-hidden": "true" }, name === key ? (isDown ? " ↓" : " ↑") : "")))))),
-      h("tbody", {}, rows.slice(0, 200).map((row) => h("tr", {}, LEDGER.map(([, , cell]) => h("td", {}, cell(row)))))),
+      h("tbody", {}, rows.slice(0, most).map((row) => h("tr", {}, LEDGER.map(([, , cell]) => h("td", {}, cell(row)))))),
     ),
   );
 }
 
-function sortLedger(name, isDown) {
-  renderLedger(name, isDown);
+function sortLedger(name, isDown, most) {
+  renderLedger(name, isDown, most);
   const titles = [...$("ledger").querySelectorAll("th button")];
   titles[LEDGER.findIndex(([, one]) => one === name)].focus();
 }
@@ -264,12 +300,12 @@ const group = (smiles) => (smiles === "[*:1][H]" ? "hydrogen" : h("code", {}, sm
 
 /** What pairs of molecules differ in. */
 function renderChanges() {
-  const interval = (one) => (one.low == null ? "" : ` [${signed(one.low)}, ${signed(one.high)}]`);
+  const interval = (one) => (one.low == null ? "" : ` [${difference(one.low)}, ${difference(one.high)}]`);
   const columns = [
     ["From", (one) => group(one.before), false],
     ["To", (one) => group(one.after), false],
     ["Pairs", (one) => String(one.pairs), true],
-    ["Change", (one) => `${signed(one.difference)}${interval(one)}`, false],
+    ["Change", (one) => `${difference(one.difference)}${interval(one)}`, false],
     ["Such as", (one) => one.names.slice(0, 2).join("; "), false],
   ];
   show($("changes-card"), Boolean(state.changes.length));
@@ -284,7 +320,7 @@ function renderCores() {
     ["Place", (one) => one.place, false],
     ["Substituent", (one) => h("code", {}, one.group), false],
     ["Molecules", (one) => String(one.count), true],
-    [`Mean ${compared()}`, (one) => number(one.mean), true],
+    [`Mean ${compared()}`, (one) => measured(one.mean), true],
   ];
   show($("cores-card"), Boolean(state.substituents.length));
   $("cores").replaceChildren(table(columns, state.substituents.slice(0, 60), "Common cores and their substituents"));
@@ -324,29 +360,20 @@ function setUpTabs() {
   });
 }
 
+/** The columns of the first part, named as in the files of `vgib recognize`. */
+const OF_PART = [
+  ["rank", (row) => (row.subgraphs.length ? 1 : null)],
+  ["subgraph", (row) => fragment(row).smiles],
+  ...["atoms", "score", "keep_ratio", "value", "effect"].map((name) => [name, (row) => fragment(row)[name]]),
+];
+
+/** All that the rows tell, in the order and with the names of the files of `vgib recognize`. */
+const columnsOf = (row) => Object.keys(row).flatMap((name) => (name === "subgraphs" ? OF_PART : [[name, (one) => one[name]]]));
+
 function setUpSaving() {
-  const columns = [
-    ["line", (row) => row.line],
-    ["id", (row) => row.id],
-    ["smiles", (row) => row.smiles],
-    ["prediction", (row) => row.prediction],
-    ["probability", (row) => row.probability],
-    ["statement", (row) => row.statement],
-    ["spread", (row) => row.spread],
-    ["stability", (row) => row.stability],
-    ["fragment", (row) => fragment(row).smiles],
-    ["fragment_atoms", (row) => fragment(row).atoms],
-    ["fragment_score", (row) => fragment(row).score],
-    ["keep_ratio", (row) => fragment(row).keep_ratio],
-    ["why_none", (row) => row.why_none],
-    ["scores", (row) => row.scores],
-    ["effects", (row) => row.effects],
-    ["note", (row) => row.note],
-  ];
-  const carried = () => Object.keys(state.rows[0] ?? {}).filter((name) => !RESULTS.has(name)).map((name) => [name, (row) => row[name]]);
-  $("save-rows").addEventListener("click", () => saveCsv("molecules.csv", [...columns, ...carried()], state.shown));
+  $("save-rows").addEventListener("click", () => saveCsv("molecules.csv", columnsOf(state.rows[0] ?? {}), state.shown));
   $("save-ledger").addEventListener("click", () =>
     saveCsv("fragments.csv", Object.keys(state.ledger[0] ?? { fragment: "" }).filter((name) => name !== "matches").map((name) => [name, (row) => row[name]]), state.ledger));
   $("save-table").addEventListener("click", () =>
-    saveJson("table.json", { model: $("model").value, results: state.rows, ledger: state.ledger, changes: state.changes, substituents: state.substituents, rejected: state.rejected }));
+    saveJson("table.json", { model: state.model, results: state.rows, ledger: state.ledger, changes: state.changes, substituents: state.substituents, rejected: state.rejected }));
 }

@@ -246,6 +246,7 @@ def main() -> None:
     )
     assert service.stderr is not None
     try:
+        service.stderr.readline()  # it says first that it loads the models
         port = int(service.stderr.readline().rsplit(":", 1)[1])
         account = asyncio.run(load(port, service.pid, chosen.minutes, chosen.rate))
     finally:

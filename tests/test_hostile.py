@@ -157,8 +157,9 @@ class Service:
             env=os.environ | {"COLUMNS": "200"},
         )
         assert self.process.stderr is not None
-        found = re.search(r"http://\S+:(\d+)", self.process.stderr.readline())
-        assert found
+        said = self.process.stderr.readline() + self.process.stderr.readline()
+        found = re.search(r"The page: http://\S+:(\d+)", said)
+        assert found, said
         self.port = int(found[1])
         self.client = httpx.Client(base_url=f"http://127.0.0.1:{self.port}/api/v1", timeout=300)
         assert self.client.get("/health").status_code == 200

@@ -195,8 +195,9 @@ FORMER = Path(__file__).parent / "former"
 def test_a_model_from_before_loads_and_says_what_it_said() -> None:
     said = json.loads((FORMER / "said.json").read_text(encoding="utf-8"))
     loaded = SubgraphRecognizer.load(FORMER)
-    assert loaded.predict(SMILES).tolist() == said["values"]
-    assert loaded.scores(SMILES)[:13].tolist() == said["first_scores"]
+    # Processors differ in the last digit.
+    assert loaded.predict(SMILES).tolist() == pytest.approx(said["values"], rel=1e-5)
+    assert loaded.scores(SMILES)[:13].tolist() == pytest.approx(said["first_scores"], rel=1e-5)
     assert (loaded.bottleneck, loaded.preset) == ("vgib-paper", "recommended")
     assert loaded.card_.bottleneck_options["prior"] == "population"
 

@@ -1,19 +1,21 @@
 """The shipped models: from the catalog to folders of weights and cards."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import torch
 from torch import Tensor
 
 from vgib.chem.assemble import Assembled, assemble
 from vgib.chem.mol import scaffold
+from vgib.chem.standardize import Standard, StandardName
 from vgib.data.catalog import entry, load, load_table
 from vgib.data.files import ensure_writable
-from vgib.data.molecules import from_smiles
+from vgib.data.molecules import Molecules, from_smiles
 from vgib.data.packed import PackedGraphs
 from vgib.data.splits import Index, Split, random_split
 from vgib.errors import unknown_name
@@ -34,6 +36,8 @@ from vgib.select.random import random_connected
 Say = Callable[[str], None]
 
 MEMBERS = 3
+STANDARD: StandardName = "usual"
+"""As ``vgib train`` reads molecules: a salt or a charged form is predicted as its drug is."""
 JUDGED = 100
 JUDGED_ATOMS = 32
 """So many held-out molecules, of so many atoms at most, are judged part by part: larger ones have
@@ -80,7 +84,7 @@ class Kind:
         unit: Of the value, or what the classes are.
         headline: The metric to look at first.
         read: Gives the data.
-        epochs: Passes over the training graphs.
+        epochs: Passes over the training graphs, where the default is not enough.
         most: Training molecules of each member, which draws its own of them.
         fragments: Random fragments of each, where an oracle can label them.
         tells_known: Whether the folder holds fingerprints of the training molecules with their
@@ -91,7 +95,7 @@ class Kind:
     unit: str
     headline: str
     read: Callable[[Places], Labeled]
-    epochs: int
+    epochs: int | None = None
     most: int | None = None
     fragments: int = 0
     tells_known: bool = False
@@ -103,9 +107,7 @@ def _qed(places: Places) -> Labeled:
     # More than the members draw; to read all would take as long as to train one.
     drawn = Split(*map(_some, (parts.train, parts.val, parts.test), (40_000, 1_500, 2_500)))
     rows = np.concatenate([drawn.train, drawn.val, drawn.test])
-    graphs = from_smiles(
-        table["smiles"].iloc[rows], table["qed"].to_numpy()[rows], workers=1
-    ).graphs
+    graphs = _read(table["smiles"].iloc[rows], table["qed"].to_numpy()[rows]).graphs
     ends = np.cumsum([len(drawn.train), len(drawn.val), len(drawn.test)])
     split = Split(*np.split(np.arange(ends[-1]), ends[:-1]))
     told = (
@@ -113,6 +115,11 @@ def _qed(places: Places) -> Labeled:
         "which each member draws its own for training"
     )
     return Labeled(graphs, split, told, ("ZINC250K",), "qed")
+
+
+def _read(smiles: Iterable[str], y: npt.ArrayLike) -> Molecules:
+    """Molecules in the form in which every model is asked about them later."""
+    return from_smiles(smiles, y, standard=Standard.named(STANDARD), workers=1)
 
 
 def _some(rows: Index, count: int) -> Index:
@@ -125,9 +132,7 @@ def _clearance(species: str) -> Callable[[Places], Labeled]:
 
     def read(places: Places) -> Labeled:
         table = places.table(name)
-        found = from_smiles(
-            table["smiles"], np.clip(table["clearance"].to_numpy(), *PLAUSIBLE), workers=1
-        )
+        found = _read(table["smiles"], np.clip(table["clearance"].to_numpy(), *PLAUSIBLE))
         is_test = (table["random_split"] == "test").to_numpy()[found.rows]
         rest = np.random.default_rng(0).permutation(np.flatnonzero(~is_test))
         cut = len(rest) // 10
@@ -149,7 +154,7 @@ def _drd2(places: Places) -> Labeled:
     inactive = inactive[~inactive.isin(active)].sample(3 * len(active), random_state=0)
     smiles = sorted(active) + sorted(inactive)
     y = np.repeat([1, 0], [len(active), len(inactive)])
-    graphs = from_smiles(smiles, y, workers=1).graphs
+    graphs = _read(smiles, y).graphs
     split = random_split(len(graphs), seed=0)
     told = (
         "all actives and three times as many inactives; random 85/5/10, seed 0; the oracle that "
@@ -168,13 +173,12 @@ def _mutagenicity(places: Places) -> Labeled:
     found = [(number, as_molecule(source, number)) for number in range(len(source))]
     known = [(number, molecule) for number, molecule in found if molecule is not None]
     y = 1 - source.y[[number for number, _ in known]]  # there, 0 is a mutagen
-    read = from_smiles([molecule.smiles for _, molecule in known], y.numpy(), workers=1)
-    marked = [toxicophore(source, *known[row]) for row in read.rows]
-    # Of a salt only the largest part was read, and its atoms are not those that were marked.
-    whole = [len(m) == n for m, n in zip(marked, read.graphs.sizes.tolist(), strict=True)]
+    read = _read([molecule.smiles for _, molecule in known], y.numpy())
+    # A salt or an ion was read as another molecule, whose atoms are not those that were marked.
+    changed = {note.line - 1 for note in read.notes}
     truth = [
-        mark if fits else torch.zeros(n, dtype=torch.bool)
-        for mark, fits, n in zip(marked, whole, read.graphs.sizes.tolist(), strict=True)
+        torch.zeros(size, dtype=torch.bool) if row in changed else toxicophore(source, *known[row])
+        for row, size in zip(read.rows.tolist(), read.graphs.sizes.tolist(), strict=True)
     ]
     graphs = replace(read.graphs, node_truth=torch.cat(truth))
     told = (
@@ -217,7 +221,6 @@ KINDS: dict[str, Kind] = {
             "log10 mL/min/g",
             "r_squared",
             _clearance(species),
-            epochs=30,
             fragments=1,
             tells_known=True,
         )
@@ -236,7 +239,6 @@ KINDS: dict[str, Kind] = {
         "class 1: mutagenic",
         "roc_auc",
         _mutagenicity,
-        epochs=30,
     ),
 }
 
@@ -313,7 +315,8 @@ def _member(
 ) -> SubgraphRecognizer:
     drawn = np.random.default_rng(seed).permutation(data.split.train)[:most]
     graphs = data.graphs[np.sort(drawn)]
-    model = SubgraphRecognizer("gin", "vgib", seed=seed, **({"epochs": kind.epochs} | settings))
+    chosen = {} if kind.epochs is None else {"epochs": kind.epochs}
+    model = SubgraphRecognizer(standard=STANDARD, seed=seed, **(chosen | settings))
     fragments = kind.fragments if data.oracle else 0
     model.fit(_completed(graphs, data.oracle, fragments, seed), val=data.graphs[data.split.val])
     model.card_.unit, model.card_.headline = kind.unit, kind.headline

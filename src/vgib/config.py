@@ -186,7 +186,7 @@ PRESETS: dict[str, Preset] = {
         bond_encoder="gine-skip",
         architecture={"hidden": 64, "depth": 3, "head_hidden": 64},
         bond_architecture={"readout": "norm"},
-        training={"epochs": 20, "steps": 2000, "batch_size": 64, "lr": 3e-3, "cosine": True},
+        training={"epochs": 40, "steps": 1500, "batch_size": 128, "lr": 3e-3, "cosine": True},
     ),
 }
 

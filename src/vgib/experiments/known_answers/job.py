@@ -24,6 +24,7 @@ class KnownAnswersJob(Job):
     own_cut: bool = Field(
         False, description="Whether a score of one half is the method's own cut of the part."
     )
+    encoder: str = Field("gin", description="Its network, where it is not its authors'.")
     hidden: int = Field(64, ge=1, description="Channels of each layer and of the head.")
     depth: int = Field(3, ge=1, description="Number of GIN layers.")
     epochs: int = Field(40, ge=1, description="Passes over the training graphs, at least.")

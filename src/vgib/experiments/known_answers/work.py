@@ -116,7 +116,7 @@ def _recognizer(
 ) -> SubgraphRecognizer:
     """The model with all its settings, for these training graphs."""
     training = authors_training(job) if job.authors else training_of(job, len(graphs))
-    encoder: Any = "gin"
+    encoder: Any = job.encoder
     if job.authors:
         inputs = job.hidden if graphs.cardinalities else graphs.x.shape[1]
         with seeded(job.seed):

@@ -84,7 +84,7 @@ class Kind:
         unit: Of the value, or what the classes are.
         headline: The metric to look at first.
         read: Gives the data.
-        epochs: Passes over the training graphs, where the default is not enough.
+        epochs: Passes over the training graphs, where there are so many that fewer are enough.
         most: Training molecules of each member, which draws its own of them.
         fragments: Random fragments of each, where an oracle can label them.
         tells_known: Whether the folder holds fingerprints of the training molecules with their
@@ -211,7 +211,7 @@ KINDS: dict[str, Kind] = {
         "none, in [0, 1]",
         "r_squared",
         _qed,
-        epochs=10,
+        epochs=20,
         most=14_000,
         fragments=1,
     ),
@@ -231,7 +231,7 @@ KINDS: dict[str, Kind] = {
         "class 1: active",
         "roc_auc",
         _drd2,
-        epochs=10,
+        epochs=20,
         fragments=1,
     ),
     "mutagenicity": Kind(

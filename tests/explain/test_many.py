@@ -136,6 +136,18 @@ def test_explanations_become_pictures(model_of: ModelOf, data: list[Data]) -> No
     )
 
 
+def test_a_graph_without_a_node_is_a_picture_without_a_prediction(
+    model_of: ModelOf, data: list[Data]
+) -> None:
+    empty = Data(x=torch.zeros(0, 5), edge_index=torch.zeros(2, 0, dtype=torch.int64))
+    found = explain_many(model_of("gcn"), [data[0], empty], "occlusion")
+    shown = show(found)
+    assert shown[0].prediction == int(found[0].target)
+    assert shown[1].prediction == [] and shown[1].scores == () and shown[1].subgraphs == ()
+    assert "<circle " not in shown[1].svg()
+    assert shown._repr_html_().count("<svg") == 2
+
+
 def test_graphs_may_be_explained_one_by_one(model_of: ModelOf, data: list[Data]) -> None:
     model = model_of("gcn")
     alone = explain_many(model, data, "gradcam", batch_size=1)

@@ -171,6 +171,7 @@ def show(
     graphs = as_graphs(given)
     scores = torch.cat([one.node_mask.view(one.num_nodes) for one in given]).numpy()
     chosen = find_subgraphs(graphs, scores, keep_ratio=keep_ratio, rule=rule)
-    targets = [one.target.flatten().tolist() for one in given]
+    # A graph without a node has no target; its picture shows an empty prediction.
+    targets = [one.target.flatten().tolist() if "target" in one else [] for one in given]
     said = [target[0] if len(target) == 1 else target for target in targets]
     return recognitions(graphs, said, scores, chosen)

@@ -8,6 +8,7 @@ import torch
 from torch import Tensor, nn
 from torch_geometric.data import Data
 from torch_geometric.explain.metric import characterization_score
+from torch_geometric.loader import DataLoader
 
 from vgib.data.packed import PackedGraphs
 from vgib.errors import InputError
@@ -145,6 +146,17 @@ def test_labels_must_be_there_and_fit(model_of: ModelOf, data: list[Data]) -> No
         fidelity(model_of("gcn"), bare, scores, definition="accuracy")
     with pytest.raises(InputError, match="7 graphs, but 2 labels"):
         fidelity(model_of("gcn"), bare, scores, y=torch.tensor([0, 1]))
+
+
+def test_labels_come_from_the_batches_of_a_loader_and_from_a_single_graph(
+    model_of: ModelOf, data: list[Data]
+) -> None:
+    model, scores = model_of("gcn"), torch.rand(sum(item.num_nodes for item in data))
+    loaded = fidelity(model, DataLoader(data, batch_size=3), scores)
+    assert loaded == fidelity(model, data, scores)
+    assert loaded[0].definition == "accuracy"
+    alone = scores[: data[0].num_nodes]
+    assert fidelity(model, data[0], alone) == fidelity(model, data[:1], alone)
 
 
 def test_chosen_subgraphs_are_judged_as_they_are(

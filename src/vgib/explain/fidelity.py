@@ -15,7 +15,7 @@ from torch import Tensor, nn
 
 from vgib.data.packed import PackedGraphs
 from vgib.errors import InputError
-from vgib.explain.explainer import Graphs, as_graphs
+from vgib.explain.explainer import Graphs, as_data, as_graphs
 from vgib.explain.frozen import Frozen, predictions
 from vgib.explain.outputs import ModelTask, Returns
 from vgib.metrics import Array, Estimate, bootstrap_rows, mean
@@ -312,7 +312,7 @@ class Judge:
 
 def with_labels(graphs: Graphs, y: Tensor | None) -> tuple[PackedGraphs, Tensor | None]:
     """The graphs as one set, with their own labels where no others are given."""
-    items = graphs if isinstance(graphs, PackedGraphs) else list(graphs)
+    items = graphs if isinstance(graphs, PackedGraphs) else as_data(graphs)
     data = as_graphs(items)
     if y is None:
         y = items.y if isinstance(items, PackedGraphs) else PackedGraphs.from_data(items).y

@@ -58,6 +58,10 @@ class TestSmiles:
         assert from_smiles(["C", "CC"], [[0.1, 0.2], [0.3, 0.4]]).graphs.y.shape == (2, 2)
         assert from_smiles(["C", "CC"], [[0.1], [0.3]]).graphs.y.shape == (2, 1)
 
+    def test_booleans_are_classes(self):
+        found = from_smiles(["CCO", "CCC"], [True, False])
+        assert found.graphs.y.tolist() == [1, 0] and found.graphs.y.dtype == torch.int64
+
     def test_the_smiles_of_a_graph_lists_its_atoms_in_order(self):
         found = from_smiles(["[Na+].OC(=O)c1ccccc1N", "[H]OC", "CC(=O)[O-].C[NH3+]"])
         elements = RICH.columns[0].values

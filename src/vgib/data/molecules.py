@@ -104,16 +104,18 @@ def from_smiles(
     keep_mols: bool = False,
     standard: Standard | None = None,
 ) -> Molecules:
-    """Molecules from SMILES; ``y`` holds one class (integers) or one or several values for each.
+    """Molecules from SMILES; ``y`` holds one class or one or several values for each.
 
-    An InChI, or the name of one of the shipped drugs, may stand for a SMILES.
-    Line *n* of the report is the *n*-th SMILES, from 1.
+    Whole numbers and booleans are classes. An InChI, or the name of one of the shipped drugs, may
+    stand for a SMILES. Line *n* of the report is the *n*-th SMILES, from 1.
 
     Raises:
         InputError: none can be used, or ``y`` has another length.
     """
     texts = [smiles] if isinstance(smiles, str) else list(smiles)
     labels = None if y is None else np.asarray(y)
+    if labels is not None and labels.dtype == bool:
+        labels = labels.astype(np.int64)
     if labels is not None and (labels.ndim not in (1, 2) or len(labels) != len(texts)):
         raise InputError(f"{len(texts)} SMILES but y has shape {labels.shape}; give one y for each")
     cells = [[]] * len(texts) if labels is None else labels.reshape(len(texts), -1).tolist()

@@ -92,6 +92,14 @@ def test_a_list_of_pyg_graphs_survives_the_round_trip(is_directed: bool) -> None
     assert_equal_graphs(PackedGraphs.from_data(again), graphs)
 
 
+def test_the_attributes_of_a_graph_always_come_in_the_same_order() -> None:
+    graphs = packed()
+    further = {name: torch.zeros(graphs.num_nodes) for name in "hbgaecfd"}
+    names = list(replace(graphs, of_nodes=further).to_data(0).to_dict())
+    own = ["x", "edge_index", "num_nodes", "y"]
+    assert names == [*own, "node_truth", *"hbgaecfd", "edge_attr", "edge_truth"]
+
+
 def test_names_survive_the_round_trip() -> None:
     graphs = replace(packed(), ids=("a", "ß", "", "d"))
     assert [item.id for item in graphs.to_data_list()] == ["a", "ß", "", "d"]

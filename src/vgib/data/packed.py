@@ -362,7 +362,8 @@ class PackedGraphs:
             (PER_EDGE, self.of_edges, edges),
             ((), self.of_graphs, slice(number, number + 1)),
         ):
-            for name, values in further.items() | {(name, getattr(self, name)) for name in names}:
+            own = {name: getattr(self, name) for name in names}
+            for name, values in (own | further).items():
                 if values is not None:
                     data[name] = values[where]
         if self.ids is not None:

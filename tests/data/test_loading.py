@@ -87,6 +87,13 @@ def test_rows_of_a_table_without_the_label_are_left_out(offline_table: Any) -> N
     assert load_graphs(name).graphs.ids == ("CC", "C")
 
 
+@pytest.mark.parametrize("labeled", [True, False])
+def test_molecules_of_a_table_may_be_limited_in_size(offline_table: Any, labeled: bool) -> None:
+    name = offline_table(pd.DataFrame({"smiles": ["CC", "CCCCCC"], "qed": [0.5, 0.7]}))
+    found = load_graphs(name, labeled=labeled, max_atoms=4)
+    assert found.graphs.ids == ("CC",) and "max_atoms" in found.rejected[0].reason
+
+
 def test_classes_of_a_table_are_whole_numbers(offline_table: Any) -> None:
     whole = offline_table(pd.DataFrame({"smiles": ["CC", "CCO"], "qed": [0.0, 1.0]}))
     found = load_graphs(whole, target_kind="class")

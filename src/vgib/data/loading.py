@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import asdict
+from functools import partial
 from pathlib import Path
 from typing import Literal
 
@@ -84,8 +85,9 @@ def load_graphs(
     if found.kind != "table":
         return _first(catalog.load(found.name, **places), limit)  # type: ignore[arg-type]
     table = catalog.load_table(found.name, **places)[:limit]  # type: ignore[arg-type]
+    read = partial(from_smiles, features=features, max_atoms=max_atoms, standard=standard)
     if target is None and not labeled:
-        return from_smiles(table["smiles"], features=features, standard=standard)
+        return read(table["smiles"])
     values = [str(name) for name in table.columns if name != "smiles"]
     if target is None and len(values) == 1:
         target = values[0]
@@ -103,7 +105,7 @@ def load_graphs(
         if not np.array_equal(labels, labels.round()):
             raise InputError(f"column {target!r} of {found.name} holds values, not classes")
         labels = labels.astype("int64")
-    return from_smiles(usable["smiles"], labels, features=features, standard=standard)
+    return read(usable["smiles"], labels)
 
 
 def _graph_file(path: Path, how: FileReading) -> PackedGraphs | None:

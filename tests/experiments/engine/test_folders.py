@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from vgib import experiments
 from vgib.errors import UnknownNameError
 from vgib.experiments import engine
 from vgib.experiments.engine import folders
@@ -28,6 +29,12 @@ def test_a_folder_holds_a_recipe_and_what_draws_it(name: str) -> None:
     made = recipe(name)
     assert made.name == name and made.summary
     assert list(signature(folders.draw_of(made.drawn_by)).parameters) == ["made", "records"]
+
+
+def test_every_folder_says_in_its_own_words_what_it_is() -> None:
+    packages = Path(experiments.__path__[0]).glob("*/__init__.py")
+    told = [ast.get_docstring(ast.parse(path.read_text(encoding="utf-8"))) for path in packages]
+    assert None not in told and len(set(told)) == len(told) > 10
 
 
 @pytest.mark.parametrize("name", WITH_JOBS)

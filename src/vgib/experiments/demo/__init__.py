@@ -1,1 +1,1 @@
-"""An experiment: its recipe, job and table."""
+"""The demonstration behind ``vgib demo``: a small training and what the shipped models find."""

@@ -1,1 +1,1 @@
-"""An experiment: its recipe, job and table."""
+"""Figure 2(b): how far a prediction moves by noise in the found half and in the other half."""

@@ -1,1 +1,1 @@
-"""An experiment: its recipe, job and table."""
+"""Figure 3: the subgraphs that several methods find in the same molecules, side by side."""

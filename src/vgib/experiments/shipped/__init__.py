@@ -1,1 +1,1 @@
-"""An experiment: its recipe, job and table."""
+"""The models of the package: their data, their training and how they are judged."""

@@ -1,1 +1,1 @@
-"""An experiment: its recipe, job and table."""
+"""Table 2: how long training takes."""

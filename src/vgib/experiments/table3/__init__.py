@@ -1,1 +1,1 @@
-"""An experiment: its recipe, job and table."""
+"""Table 3: how faithful explanations of trained networks of molecules are."""

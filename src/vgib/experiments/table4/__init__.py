@@ -1,1 +1,1 @@
-"""An experiment: its recipe, job and table."""
+"""Table 4: accuracy of graph classification with each bottleneck."""

@@ -365,9 +365,6 @@ def test_few_candidates_are_those_of_the_highest_score() -> None:
 def test_plain_graphs_cannot_be_searched_by_prediction() -> None:
     with pytest.raises(InputError, match="only molecules"):
         trained(1, "motifs").subgraphs(generate_ba2motifs(2), by="prediction")
-    scores = np.zeros(from_smiles(SOME).graphs.num_nodes)
-    with pytest.raises(InputError, match="scores alone"):
-        find_subgraphs(from_smiles(SOME).graphs, scores, rule="guided")
 
 
 @pytest.mark.parametrize("name", ["values", "classes"])
@@ -376,7 +373,6 @@ def test_the_estimator_takes_it_as_a_criterion(name: str, members: int) -> None:
     model = trained(members, name)
     found = model.subgraphs(DRUGS[:3], by="prediction", keep_ratio=0.5)
     assert [len(parts) for parts in found] == [1, 1, 1]
-    assert model.subgraphs(DRUGS[:3], rule="guided", keep_ratio=0.5) == found  # its name of old
     recognized = model.recognize(DRUGS[:3], by="prediction", keep_ratio=0.5)
     assert [r.subgraphs[0] for r in recognized] == [parts[0] for parts in found]
 

@@ -225,7 +225,7 @@ def test_the_bottleneck_of_a_card_from_before_has_its_present_name(
     )
 
 
-def test_a_card_with_the_rule_of_old_chooses_by_prediction(tmp_path: Path) -> None:
+def test_a_card_with_the_rule_of_an_earlier_commit_chooses_by_prediction(tmp_path: Path) -> None:
     told = json.loads((zoo.find("drd2") / "card.json").read_text())
     (tmp_path / "card.json").write_text(json.dumps(told | {"rule": "guided", "by": None}))
     assert Card.read(tmp_path).selection == Selection(0.5, "ring_intact", "prediction")

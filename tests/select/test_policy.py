@@ -24,11 +24,6 @@ def test_shares_come_in_any_kind(share):
     assert Selection.of(share).sizes_asked == pytest.approx((0.3,))
 
 
-def test_the_rule_of_old_is_the_criterion_of_now():
-    assert Selection.of(0.5, "guided") == Selection(0.5, "ring_intact", "prediction")
-    assert Selection.of(0.5, "guided", "scores").by == "scores"
-
-
 @pytest.mark.parametrize("share", [0, -0.1, 1.5, float("nan"), [], [0.5, 2]])
 def test_a_share_that_is_none_is_refused(share):
     with pytest.raises(InputError, match="keep_ratio"):

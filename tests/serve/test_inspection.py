@@ -47,10 +47,22 @@ def test_the_number_that_is_followed_is_the_prediction(shelf: ModelShelf) -> Non
     assert chance.values[1, 0, followed.column] == pytest.approx(expected, abs=1e-6)
 
 
-@pytest.mark.parametrize("rule", [None, "ring_intact", "guided", "connected", "nodes"])
-def test_sizes_ascend_and_hold_parts_of_their_size(shelf: ModelShelf, rule: str | None) -> None:
+@pytest.mark.parametrize(
+    ("rule", "by"),
+    [
+        (None, None),
+        ("ring_intact", None),
+        ("ring_intact", "prediction"),
+        ("connected", None),
+        ("nodes", None),
+    ],
+)
+def test_sizes_ascend_and_hold_parts_of_their_size(
+    shelf: ModelShelf, rule: str | None, by: str | None
+) -> None:
     molecule = read(shelf, IMATINIB)
-    sizes = sizes_of(molecule.answer, Selection.of(rule=rule, n=2), quantity(molecule.answer))
+    selection = Selection.of(rule=rule, by=by, n=2)
+    sizes = sizes_of(molecule.answer, selection, quantity(molecule.answer))
     assert all(one.atoms < other.atoms for one, other in pairwise(sizes))
     assert sizes[-1].atoms == molecule.atoms
     for size in sizes:

@@ -17,12 +17,6 @@ def test_every_rule_of_the_library_can_be_asked_for() -> None:
         assert schemas.RecognizeRequest(molecules=["C"], by=by).by == by
 
 
-def test_the_rule_of_old_is_understood_but_no_longer_offered() -> None:
-    asked = schemas.InspectRequest.model_validate({"molecule": "C", "rule": "guided"})
-    assert (asked.rule, asked.by) == ("ring_intact", "prediction")
-    assert "guided" not in str(schemas.InspectRequest.model_json_schema())
-
-
 def test_every_example_of_the_documentation_can_be_sent(client: httpx.Client) -> None:
     api = client.get("/api/v1/openapi.json").json()
     sent = 0

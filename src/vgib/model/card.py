@@ -24,7 +24,7 @@ from vgib.model.words import Wording
 from vgib.nn.bottleneck import Bottleneck, bottlenecks
 from vgib.nn.net import Goal, SubgraphNet, build
 from vgib.registry import option_names
-from vgib.select.policy import FORMER_RULES, By, Rule, Selection
+from vgib.select.policy import By, Rule, Selection
 
 CARD_VERSION = 1
 CARD_FILE = "card.json"
@@ -33,11 +33,11 @@ MOST_BYTES = 10_000_000
 """Of a page; those of our own models have some thousand."""
 
 CUSTOM = "custom:"
-FORMER_NAMES = {"licence": "license", "normalise": "normalize"}
-"""How some fields of a card were spelled before version 0.3."""
 
+# What earlier commits wrote into cards, and what it is called now, so that their models still load.
+FORMER_NAMES = {"licence": "license", "normalise": "normalize"}
 FORMER_PRESETS = {"molecules": "recommended"}
-"""The names of presets that were another's network with another training."""
+FORMER_RULES = {"guided": ("ring_intact", "prediction")}
 
 
 class Card(BaseModel):
@@ -157,7 +157,7 @@ class Card(BaseModel):
                 f"up to {CARD_VERSION}); upgrade vgib"
             )
         try:
-            return cls.model_validate(_as_chosen_now(_as_named_now(content)))
+            return cls.model_validate(_as_named_now(content))
         except ValidationError as error:
             first = error.errors()[0]
             where = ".".join(map(str, first["loc"])) or "the page"
@@ -167,23 +167,32 @@ class Card(BaseModel):
 
 
 def _as_named_now(content: Any) -> Any:
-    """A card's fields, and those of its settings, under their present names."""
+    """A page that an earlier commit wrote, with everything under its present name."""
     if not isinstance(content, dict):
         return content
-    now = {FORMER_NAMES.get(name, name): _as_named_now(value) for name, value in content.items()}
+    now = _fields_named_now(content)
     if isinstance(now.get("bottleneck_options"), dict):
-        options = now["bottleneck_options"]
         now["bottleneck"], now["bottleneck_options"] = bottleneck_named_now(
-            now.get("bottleneck"), options
+            now.get("bottleneck"), now["bottleneck_options"]
         )
         now["preset"] = FORMER_PRESETS.get(str(now.get("preset")), now.get("preset"))
+    if str(now.get("rule")) in FORMER_RULES:
+        now["rule"], now["by"] = FORMER_RULES[now["rule"]]
     return now
 
 
-def bottleneck_named_now(name: Any, options: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
-    """A bottleneck's present name and options, when it was called ``vgib`` before version 0.3.
+def _fields_named_now(content: dict[str, Any]) -> dict[str, Any]:
+    """A page's fields, and those of the settings in it, under their present names."""
+    return {
+        FORMER_NAMES.get(name, name): _fields_named_now(value) if isinstance(value, dict) else value
+        for name, value in content.items()
+    }
 
-    One class had the options of the paper, of its authors' program and of studies. Those that have
+
+def bottleneck_named_now(name: Any, options: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
+    """The present name and options of a bottleneck, which an earlier commit may have called vgib.
+
+    That class had the options of the paper, of its authors' program and of studies. Those that have
     left concern training alone, so that what is predicted stays the same.
 
     >>> bottleneck_named_now("vgib", {"beta": 0.1, "prior": "population", "budget": None})
@@ -194,15 +203,6 @@ def bottleneck_named_now(name: Any, options: dict[str, Any]) -> tuple[Any, dict[
     now = "vgib-reference" if options.get("noise") == "uniform" else "vgib-paper"
     known = option_names(bottlenecks.get(now))
     return now, {option: value for option, value in options.items() if option in known}
-
-
-def _as_chosen_now(content: Any) -> Any:
-    """A card whose rule was one of old, with the rule and the criterion that it stands for."""
-    former = isinstance(content, dict) and content.get("rule")
-    if not isinstance(former, str) or former not in FORMER_RULES:
-        return content
-    rule, by = FORMER_RULES[former]
-    return content | {"rule": rule, "by": by}
 
 
 def versions() -> dict[str, str]:

@@ -1,7 +1,6 @@
 """Chosen nodes as subgraphs that people read: score, share and, of molecules, the fragment."""
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -11,7 +10,6 @@ from vgib.chem.blocks import blocks_of
 from vgib.chem.mol import Mol
 from vgib.data.capped import atom_features
 from vgib.data.packed import PackedGraphs
-from vgib.errors import InputError
 from vgib.model.fragments import fragments_of
 from vgib.model.results import Subgraph
 from vgib.select import masks as select
@@ -41,12 +39,7 @@ def find_subgraphs(
         mols: The molecules themselves, where they were kept, so that no SMILES is read again.
     """
     is_molecule = atom_features(graphs) is not None
-    asked = Selection.of(keep_ratio, rule, n=n)
-    if asked.asks_model:
-        raise InputError(
-            "scores alone do not tell what a model predicts; use model.subgraphs(by='prediction')"
-        )
-    selection = replace(asked, by="scores").for_graphs(molecules=is_molecule)
+    selection = Selection.of(keep_ratio, rule, "scores", n).for_graphs(molecules=is_molecule)
     blocks = blocks_of(graphs, graphs.x, graphs.edge_attr) if is_molecule else None
     found = selection.by_scores(scores, graphs, blocks)
     return as_subgraphs(graphs, select.as_numpy(scores), found, blocks, mols)

@@ -47,9 +47,6 @@ BY_HELP = (
     "scores."
 )
 
-FORMER_RULES: dict[str, tuple[Rule, By]] = {"guided": ("ring_intact", "prediction")}
-"""Rules of versions before 0.2, as the rule and the criterion that they were."""
-
 HALF = 0.5
 """The score from which a node counts as kept where no share is asked for, and the share at which
 choices are compared with each other then."""
@@ -124,14 +121,11 @@ Known: connected, largest_part, nodes, ring_intact
         by: str | None = None,
         n: int = 1,
     ) -> "Selection":
-        """From what a user gives: any kind of number or list for the shares, names of old.
+        """From what a user gives: any kind of number or list for the shares, and names as texts.
 
-        >>> Selection.of([0.3, 0.5], "guided")
-        Selection(size=(0.3, 0.5), rule='ring_intact', by='prediction', n=1)
+        >>> Selection.of([0.3, 0.5], "ring_intact")
+        Selection(size=(0.3, 0.5), rule='ring_intact', by=None, n=1)
         """
-        if rule in FORMER_RULES:
-            rule, criterion = FORMER_RULES[rule]
-            by = by or criterion
         size: float | tuple[float, ...] | None = None
         if keep_ratio is not None:
             several = isinstance(keep_ratio, Sequence) or getattr(keep_ratio, "ndim", 0) > 0

@@ -4,7 +4,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, FailFast, Field, model_validator
 
-from vgib.select.policy import BY_HELP, FORMER_RULES, RULE_HELP, By, Rule
+from vgib.select.policy import BY_HELP, RULE_HELP, By, Rule
 from vgib.serve.limits import SMILES_LENGTH
 
 MOST_ATOMS = 10_000
@@ -45,16 +45,6 @@ class Choosing(Asked):
 
     rule: Rule | None = RULE
     by: By | None = BY
-
-    @model_validator(mode="before")
-    @classmethod
-    def _as_named_now(cls, asked: Any) -> Any:
-        """A rule of old becomes the rule and the criterion that it stands for."""
-        former = isinstance(asked, dict) and asked.get("rule")
-        if not isinstance(former, str) or former not in FORMER_RULES:
-            return asked
-        rule, by = FORMER_RULES[former]
-        return asked | {"rule": rule, "by": asked.get("by") or by}
 
 
 class RecognizeRequest(Choosing):

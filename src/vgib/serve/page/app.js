@@ -393,7 +393,7 @@ async function restore() {
   $("to-table").toggleAttribute("aria-current", isTable);
   if (isTable || (state.found && !view.get("smiles"))) return;
   if (state.models.some((one) => one.name === view.get("model"))) $("model").value = view.get("model");
-  const rule = view.get("rule") === "guided" ? "predicted" : view.get("rule"); // as addresses of old say
+  const rule = view.get("rule");
   if ([...$("rule").options].some((one) => one.value === rule)) $("rule").value = rule;
   describeModel();
   $("smiles").value = view.get("smiles") ?? EXAMPLE;

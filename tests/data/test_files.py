@@ -2,7 +2,10 @@
 
 import errno
 import json
+import os
 import resource
+import subprocess
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -14,6 +17,7 @@ from safetensors.torch import load_file
 
 from vgib.data.files import (
     json_text,
+    locked,
     replacing,
     replacing_folder,
     write_safetensors,
@@ -211,6 +215,43 @@ def test_what_is_not_ours_is_never_replaced(tmp_path: Path) -> None:
         replacing_folder(tmp_path / "thesis" / "out", []),
     ):
         pass
+
+
+# ---- locks ---------------------------------------------------------------------------------------
+
+
+def test_who_holds_a_lock_is_named_and_its_file_goes_with_it(tmp_path: Path) -> None:
+    lock = tmp_path / ".lock"
+    lock.write_text("process 1 on a machine that was switched off long ago\n")
+    told = rf"the page is being written by process {os.getpid()} on [^\n]*; wait until it is done"
+    with locked(lock, "the page"), pytest.raises(InputError, match=told), locked(lock, "the page"):
+        pass
+    assert not litter(tmp_path)
+    with locked(lock, "the page"):
+        pass
+
+
+def test_a_lock_that_cannot_be_made_is_named_with_the_remedy(tmp_path: Path) -> None:
+    (tmp_path / ".lock").mkdir()
+    with pytest.raises(UnwritableError, match=REMEDY), locked(tmp_path / ".lock", "the page"):
+        pass
+
+
+def test_a_file_system_without_locks_keeps_nobody_out(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*arguments: object) -> None:
+        raise OSError(errno.ENOTSUP, "Operation not supported")
+
+    monkeypatch.setattr("fcntl.flock", refuse)
+    with locked(tmp_path / ".lock", "the page"), locked(tmp_path / ".lock", "the page"):
+        pass
+    assert not litter(tmp_path)
+
+
+def test_the_package_needs_no_module_that_windows_lacks() -> None:
+    code = "import sys; sys.modules['fcntl'] = None; import vgib.data.files, vgib.cli.app"
+    subprocess.run([sys.executable, "-c", code], check=True)
 
 
 def test_numbers_that_do_not_exist_are_null() -> None:

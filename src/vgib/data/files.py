@@ -1,13 +1,13 @@
 """Files that are either whole or absent: everything is written beside its name and then renamed."""
 
-import fcntl
+import errno
 import json
 import os
 import platform
 import shutil
 import tempfile
 from collections.abc import Collection, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from math import isfinite
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -78,6 +78,10 @@ def replacing_folder(folder: Path, names: Collection[str]) -> Iterator[Path]:
             shutil.rmtree(left, ignore_errors=True)
 
 
+NO_LOCKS = (errno.ENOSYS, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOLCK, errno.EINVAL)
+"""Answers of a file system that has no locks, on which nobody can be kept out."""
+
+
 @contextmanager
 def locked(path: Path, what: str) -> Iterator[None]:
     """Runs a block that no other process may run at the same time; the file names who does.
@@ -86,35 +90,40 @@ def locked(path: Path, what: str) -> Iterator[None]:
         InputError: another process does.
         UnwritableError: the file cannot be made.
     """
+    from filelock import FileLock, Timeout
+
     ensure_writable(path.parent)
-    while True:
-        try:
-            file = path.open("a+", encoding="utf-8")
-        except OSError as error:
+    lock = FileLock(path, blocking=False, on_acquired=_sign)
+    try:
+        lock.acquire()
+    except Timeout:
+        raise InputError(
+            f"{what} is being written by {_holder(path)}; wait until it is done, or choose another "
+            "place"
+        ) from None
+    except OSError as error:
+        if error.errno not in NO_LOCKS:
             raise unwritable(path, error) from error
-        try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            file.seek(0)
-            holder = file.read(200).strip() or "another process"
-            file.close()
-            raise InputError(
-                f"{what} is being written by {holder}; wait until it is done, or choose another "
-                "place"
-            ) from None
-        except OSError:  # a file system without locks
-            break
-        if path.exists() and os.path.samestat(path.stat(), os.fstat(file.fileno())):
-            break
-        file.close()  # it was removed by its holder while we waited
-    file.truncate(0)
-    file.write(f"process {os.getpid()} on {platform.node()}\n")
-    file.flush()
     try:
         yield
     finally:
-        path.unlink(missing_ok=True)
-        file.close()
+        with suppress(PermissionError):  # Windows keeps it until it is released
+            path.unlink(missing_ok=True)
+        lock.release()
+
+
+def _sign(file: int) -> None:
+    """Writes into a lock's file which process holds it."""
+    os.ftruncate(file, 0)
+    os.write(file, f"process {os.getpid()} on {platform.node()}\n".encode())
+
+
+def _holder(path: Path) -> str:
+    """The process that holds a lock, as far as its file can be read."""
+    try:
+        return path.read_text(encoding="utf-8")[:200].strip() or "another process"
+    except OSError:  # Windows lets nobody else read it
+        return "another process"
 
 
 def check_name(path: Path) -> None:

@@ -15,7 +15,6 @@ from vgib.model.effects import (
     Kind,
     Masks,
     components,
-    connected_coalitions,
     effects,
     members,
     spread_over_nodes,
@@ -273,11 +272,11 @@ def test_wrong_shapes_and_names_are_told() -> None:
 
 def test_connected_coalitions_are_all_and_each_once() -> None:
     game, _ = random_game(8, 9)
-    found = connected_coalitions(game.links, 1 << 8)
+    found = game.connected(1 << 8)
     slow = {c for c in range(1, 1 << 8) if len(list(components(game.links, c))) == 1}
     assert found is not None and len(found) == len(slow) and set(found) == slow
-    assert connected_coalitions(game.links, len(slow)) is not None
-    assert connected_coalitions(game.links, len(slow) - 1) is None
+    assert game.connected(len(slow)) is not None
+    assert game.connected(len(slow) - 1) is None
 
 
 def test_effects_are_shown_with_their_sign() -> None:

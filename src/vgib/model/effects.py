@@ -29,6 +29,7 @@ import numpy.typing as npt
 from scipy.sparse import csr_matrix  # type: ignore[import-untyped]  # ships no types
 
 from vgib.errors import InputError, unknown_name
+from vgib.select.blocktree import BlockTree, connected_subgraphs
 
 Kind = Literal["closing", "shapley", "myerson"]
 KINDS: tuple[Kind, ...] = get_args(Kind)
@@ -84,6 +85,17 @@ class Game:
             opened[row, list(members(coalition))] = True
         chosen: Masks = opened[:, self.part]
         return chosen
+
+    def connected(self, limit: int) -> list[int] | None:
+        """Every connected coalition, each once; ``None`` if there are more than ``limit``.
+
+        >>> Game.of([0, 1, 2], [(0, 1), (1, 2)]).connected(limit=10)
+        [1, 3, 7, 2, 6, 4]
+        """
+        neighbors = [list(members(touching)) for touching in self.links]
+        parts = BlockTree(self.part, weights=[1] * len(self), neighbors=neighbors)
+        found = connected_subgraphs(parts, 1, len(self), cap=limit)
+        return found.masks if found.complete else None
 
 
 @dataclass(frozen=True, eq=False)
@@ -256,12 +268,10 @@ def _plan(game: Game, kind: Kind, limit: int, samples: int, seed: int) -> _Compa
         return _closing(count)
     if kind == "shapley":
         return _exact_shapley(count) if 1 << count <= limit else _sampled(game, kind, samples, seed)
-    connected = connected_coalitions(game.links, limit)
-    return (
-        _sampled(game, kind, samples, seed)
-        if connected is None
-        else _exact_myerson(game, connected)
-    )
+    connected = game.connected(limit)
+    if connected is None:
+        return _sampled(game, kind, samples, seed)
+    return _exact_myerson(game, connected)
 
 
 def _closing(count: int) -> _Comparisons:
@@ -326,7 +336,7 @@ def _sampled(game: Game, kind: Kind, samples: int, seed: int) -> _Comparisons:
     return plan
 
 
-# ---- connected coalitions ------------------------------------------------------------------------
+# ---- which parts touch ---------------------------------------------------------------------------
 
 
 def components(links: Sequence[int], coalition: int) -> Iterator[int]:
@@ -342,27 +352,6 @@ def components(links: Sequence[int], coalition: int) -> Iterator[int]:
             fresh = _around(links, found) & coalition
         yield found
         coalition &= ~found
-
-
-def connected_coalitions(links: Sequence[int], limit: int) -> list[int] | None:
-    """Every connected coalition of parts, each once; ``None`` if there are more than ``limit``.
-
-    >>> connected_coalitions([0b010, 0b101, 0b010], limit=10)
-    [1, 3, 7, 2, 6, 4]
-    """
-    found: list[int] = []
-    for start in range(len(links)):
-        # Those whose lowest part is this one: lower parts are barred, and so is what was passed by.
-        stack = [(1 << start, (1 << start) - 1)]
-        while stack:
-            coalition, barred = stack.pop()
-            found.append(coalition)
-            if len(found) > limit:
-                return None
-            for part in members(_around(links, coalition) & ~barred):
-                stack.append((coalition | 1 << part, barred))
-                barred |= 1 << part
-    return found
 
 
 def _around(links: Sequence[int], coalition: int) -> int:

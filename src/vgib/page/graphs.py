@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from vgib.chem.draw import DIMMED, OUTLINE, color_of
-from vgib.chem.shapes import Color
+from vgib.chem.shapes import as_hex
 
 if TYPE_CHECKING:  # imported where it is used: it takes a while, and most graphs are never drawn
     import networkx as nx
@@ -54,15 +54,15 @@ def draw_graph(
         (x1, y1), (x2, y2) = places[a], places[b]
         shapes.append(
             f'<line x1="{x1:.1f}" y1="{y1:.1f}" x2="{x2:.1f}" y2="{y2:.1f}" '
-            f'stroke="{_hex(OUTLINE if inside else DIMMED)}" '
+            f'stroke="{as_hex(OUTLINE if inside else DIMMED)}" '
             f'stroke-width="{pen * (3 if inside else 1.2):.2g}"/>'
         )
     for node, (x, y) in places.items():
         is_chosen = node in chosen
         shapes.append(
             f'<circle cx="{x:.1f}" cy="{y:.1f}" r="{radius if is_chosen else radius * 0.78:.2g}" '
-            f'fill="{_hex(color_of(scores[node]))}" '
-            f'stroke="{_hex(OUTLINE if is_chosen else DIMMED)}" '
+            f'fill="{as_hex(color_of(scores[node]))}" '
+            f'stroke="{as_hex(OUTLINE if is_chosen else DIMMED)}" '
             f'stroke-width="{pen * (3 if is_chosen else 1):.2g}"/>'
         )
     width, height = size
@@ -91,7 +91,3 @@ def _places(graph: "nx.Graph", size: tuple[int, int], seed: int) -> dict[int, tu
     room = np.array(size) - 2 * MARGIN
     fitted = MARGIN + (points - points.min(axis=0)) / spread * room
     return {node: (x, y) for node, (x, y) in zip(graph.nodes, fitted.tolist(), strict=True)}
-
-
-def _hex(color: Color) -> str:
-    return "#" + "".join(f"{round(255 * channel):02x}" for channel in color)

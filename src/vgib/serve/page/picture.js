@@ -54,7 +54,6 @@ function band(sketch, radius, paint, isIn) {
   for (const [a, b] of sketch.bonds) {
     if (!isIn([a, b])) continue;
     const [[x, y], [u, v]] = [sketch.places[a], sketch.places[b]];
-    // A hair's breadth off the straight line: gradients need a box that is not flat.
     shapes.push(s("path", { d: `M${x} ${y}L${u} ${v}`, stroke: paint(a, b), "stroke-width": 2 * radius, fill: "none" }));
   }
   return shapes;

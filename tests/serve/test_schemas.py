@@ -1,13 +1,19 @@
 """What is asked and answered, as the documentation shows it."""
 
 import re
+from pathlib import Path
 
 import httpx
+import pyarrow as pa
 import pytest
 from pydantic import ValidationError
 
+from vgib.data.molecules import load_drugs
+from vgib.model.recognizer import SubgraphRecognizer
 from vgib.select.policy import CRITERIA, RULES
 from vgib.serve import schemas
+from vgib.stream.work import Recognize
+from vgib.stream.writers import rows_of
 
 
 def test_every_rule_of_the_library_can_be_asked_for() -> None:
@@ -43,6 +49,22 @@ def test_answers_have_the_fields_that_are_documented(client: httpx.Client) -> No
     assert set(explained) == set(schemas.ExplainAnswer.model_fields)
     kept = client.post("/api/v1/whatif", json={"molecule": "CCO", "atoms": [0]}).json()
     assert set(kept) == set(schemas.WhatIfAnswer.model_fields)
+
+
+def test_a_row_of_several_values_has_a_spread_of_each(tmp_path: Path) -> None:
+    molecules = load_drugs()["smiles"].head(12).tolist()
+    members = [
+        SubgraphRecognizer(epochs=1, hidden=4, depth=1, seed=seed).fit(
+            molecules, [[float(len(text)), 1.0] for text in molecules]
+        )
+        for seed in range(2)
+    ]
+    saved = SubgraphRecognizer.together(members).save(tmp_path / "several")
+    results = Recognize(saved)(pa.table({"line": [1], "smiles": ["CCO"]})).results
+    (row,) = rows_of(results)
+    told = schemas.RowAnswer.model_validate(row)
+    assert isinstance(told.spread, list) and told.spread == row["spread"]
+    assert told.prediction == row["prediction"]
 
 
 def test_every_field_of_a_request_is_in_plain_words() -> None:

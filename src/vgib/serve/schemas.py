@@ -143,7 +143,9 @@ class RowAnswer(BaseModel):
         None, description="Of two classes that of the second, by which a table can be ranked."
     )
     statement: str = Field(description="The prediction in words.", examples=["mutagenic 98.7 %"])
-    spread: float | None = Field(None, description="Standard deviation over the members.")
+    spread: float | list[float] | None = Field(
+        None, description="Standard deviation over the members; of several values one each."
+    )
     stability: float | None = Field(
         None, description="How far the members choose the same atoms, 0 to 1; null without a part."
     )

@@ -9,6 +9,7 @@ from typing import Any, Self
 import pytest
 import torch
 from safetensors import safe_open
+from safetensors.torch import save_file
 from torch import Tensor, nn
 
 from vgib.config import Architecture, Training
@@ -81,12 +82,12 @@ class TwoStages(Bottleneck):
         return perturbed.scores.mean() if self.stage.name == "gate" else None
 
 
-def made(seed: int = 0) -> SubgraphNet:
+def made(bottleneck: str | type[Bottleneck] = TwoStages, seed: int = 0) -> SubgraphNet:
     with torch.random.fork_rng():
         torch.manual_seed(seed)
         return build(
             encoder="gin",
-            bottleneck=TwoStages,
+            bottleneck=bottleneck,
             cardinalities=GRAPHS.cardinalities,
             in_channels=GRAPHS.x.shape[1],
             task="classification",
@@ -97,6 +98,12 @@ def made(seed: int = 0) -> SubgraphNet:
 
 def weights(net: nn.Module) -> dict[str, Tensor]:
     return {name: value.clone() for name, value in net.state_dict().items()}
+
+
+def opened(path: Path) -> tuple[dict[str, Tensor], dict[str, Any]]:
+    with safe_open(path, framework="pt") as file:
+        tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
+        return tensors, json.loads(file.metadata()["about"])
 
 
 def fitted(net: SubgraphNet, **more: Any) -> History:
@@ -173,12 +180,51 @@ def test_a_killed_run_resumes_in_its_stage_to_the_very_same_weights(
     assert [e["val_loss"] for e in resumed.epochs] == [e["val_loss"] for e in history.epochs]
 
 
+@pytest.mark.parametrize("bottleneck", [TwoStages, "vgib"])
+@pytest.mark.parametrize("epochs", [1, 4, 5])
+def test_a_network_that_was_interrupted_goes_on_itself(
+    bottleneck: str | type[Bottleneck], epochs: int, tmp_path: Path
+) -> None:
+    whole, net, path = made(bottleneck), made(bottleneck), tmp_path / "checkpoint"
+    fitted(whole)
+    own = dict(net.bottleneck.weights)
+    with pytest.raises(KilledError):
+        fitted(net, checkpoint=path, checkpoint_seconds=0, on_epoch=killed_after(epochs))
+    assert all(parameter.requires_grad for parameter in net.parameters())
+    assert net.bottleneck.weights == own
+    fitted(net, checkpoint=path)
+    expected = weights(whole)
+    assert all(torch.equal(value, expected[k]) for k, value in weights(net).items())
+    before = path.stat().st_mtime_ns
+    assert len(fitted(net, checkpoint=path).epochs) >= 5 and path.stat().st_mtime_ns > before
+
+
+def test_an_interrupted_network_can_be_trained_anew() -> None:
+    whole, net = made(), made()
+    fitted(whole)
+    with pytest.raises(KilledError):
+        fitted(net, on_epoch=killed_after(5))
+    net.load_state_dict(made().state_dict())
+    fitted(net)
+    expected = weights(whole)
+    assert all(torch.equal(value, expected[k]) for k, value in weights(net).items())
+
+
+def test_what_training_moves_is_no_setting_of_a_file_from_before(tmp_path: Path) -> None:
+    path = tmp_path / "checkpoint"
+    fitted(made("vgib"), checkpoint=path)
+    tensors, about = opened(path)
+    assert not [name for name in about["settings"] if name.endswith("_now")]
+    about["settings"] |= {"bottleneck.price_now": 1.0, "bottleneck.temperature_now": 0.2}
+    save_file(tensors, path, {"about": json.dumps(about)})
+    fitted(made("vgib"), checkpoint=path)
+
+
 def test_a_checkpoint_says_in_which_stage_it_is_and_stages_do_not_grow(tmp_path: Path) -> None:
     path = tmp_path / "checkpoint"
     with pytest.raises(KilledError):
         fitted(made(), checkpoint=path, checkpoint_seconds=0, on_epoch=killed_after(4))
-    with safe_open(path, framework="pt") as file:
-        about = json.loads(file.metadata()["about"])
+    _, about = opened(path)
     assert (about["stage"], about["begun"]) == (1, 3)
     longer = SETTINGS.model_copy(update={"epochs": 8})
     with pytest.raises(InputError, match="epochs=4 then, 8 now"):

@@ -26,6 +26,9 @@ log = logging.getLogger(__name__)
 
 Epoch = dict[str, float]
 
+MOVING = ("training", "rate", "price_now", "temperature_now")
+"""Plain attributes of bottlenecks that training itself changes, and so are no settings."""
+
 
 @dataclass
 class History:
@@ -61,6 +64,7 @@ class Progress:
         stage: The stage of the bottleneck's training that is on.
         outer: What moves in it.
         inner: What the inner level of a two-level objective moves.
+        term_weights: The weights of the terms of the loss, where a stage has none of its own.
         mean: The running mean of the weights, where one is kept.
         best: The weights of the best epoch of this stage.
         history: What happened in each epoch.
@@ -79,6 +83,7 @@ class Progress:
         self.net, self.settings, self.identity, self.team = net, settings, identity, team
         self.history = History()
         self.trainable = {n: p for n, p in net.named_parameters() if p.requires_grad}
+        self.term_weights = net.bottleneck.weights
         self._enter(0)
 
     def _enter(self, number: int) -> None:
@@ -91,19 +96,29 @@ class Progress:
         self.mean: AveragedModel | None = None
         for name, parameter in self.trainable.items():
             parameter.requires_grad_(self.stage.is_moving(name))
+        self.net.bottleneck.weights = self.term_weights
         self.net.bottleneck.start_stage(self.stage)
         self.outer, self.inner = levels(self.net, self.settings, self.team)
 
     def leave(self) -> None:
-        """Ends a stage: the selected weights stay, and every parameter has its own memory again."""
+        """Ends a stage: the selected weights stay, and the network is handed back."""
         if self.best:
             self.net.load_state_dict(self.best)
         elif self.mean is not None:
             self.net.load_state_dict(self.mean.module.state_dict())
+        self.close()
+
+    def close(self) -> None:
+        """Hands the network back so that it can be trained again, also after an interruption.
+
+        Every parameter has its own memory and may move again, and every term of the loss has the
+        weight that it had before a stage changed it.
+        """
         for level in self.levels().values():
             level.parameters.release()
         for parameter in self.trainable.values():
             parameter.requires_grad_(True)
+        self.net.bottleneck.weights = self.term_weights
 
     def stages_left(self) -> Iterator[Stage]:
         """This stage and those after it, which begin with the selected weights of the last one."""
@@ -290,7 +305,7 @@ def identity(
     plain: dict[str, Any] = {
         f"bottleneck.{name}": value
         for name, value in vars(net.bottleneck).items()
-        if isinstance(value, bool | int | float | str) and name not in ("training", "rate")
+        if isinstance(value, bool | int | float | str) and name not in MOVING
     }
     weights = {f"weight.{name}": value for name, value in net.bottleneck.weights.items()}
     if len(net.bottleneck.stages) > 1:
@@ -316,10 +331,11 @@ def _differences(old: dict[str, Any], new: dict[str, Any]) -> str:
     """The settings that changed.
 
     More epochs are no change, so that training can go on longer, unless the rate falls along all of
-    them or several stages share them.
+    them or several stages share them. Older files hold what moves too.
     """
     is_fixed = new["cosine"] or "bottleneck.stages" in new
-    keys = sorted((old.keys() | new.keys()) - (set() if is_fixed else {"epochs"}))
+    free = {f"bottleneck.{name}" for name in MOVING} | (set() if is_fixed else {"epochs"})
+    keys = sorted((old.keys() | new.keys()) - free)
     return ", ".join(
         f"{k}={old.get(k)!r} then, {new.get(k)!r} now" for k in keys if old.get(k) != new.get(k)
     )

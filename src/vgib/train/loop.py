@@ -1,7 +1,7 @@
 """The one training loop: read it top to bottom."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import replace
 from math import ceil, isfinite
 from pathlib import Path
@@ -72,7 +72,8 @@ def train(
     settings = settings.model_copy(update={"epochs": enough})
     made_of = identity(net, graphs, index, val) if checkpoint is not None else {}
     state = Progress(net, settings, made_of, team)
-    with threads(settings.threads), seeded(settings.seed + (team.rank << 32), device):
+    seed = settings.seed + (team.rank << 32)
+    with threads(settings.threads), seeded(seed, device), closing(state):
         if checkpoint is not None and checkpoint.exists():
             state.load(checkpoint)
         written = monotonic()
@@ -110,7 +111,7 @@ def train(
                     on_epoch(state.history.epochs[-1])
         if checkpoint is not None:
             state.save(checkpoint)
-    state.leave()
+        state.leave()
     net.eval()
     return state.history
 

@@ -6,8 +6,8 @@ from importlib.resources import files
 import numpy as np
 import pytest
 
-from vgib.chem.divide import DIVISIONS, Division, bonds, divide
-from vgib.chem.mol import parse
+from vgib.chem.divide import DIVISIONS, Division, divide
+from vgib.chem.mol import bonds_of, parse
 from vgib.errors import UnknownNameError
 
 DRUGS = [
@@ -47,8 +47,8 @@ def test_parts_are_connected_and_numbered_by_their_lowest_atom(into: Division) -
             inside = set(np.flatnonzero(parts == part).tolist())
             reached = {min(inside)}
             for _ in inside:
-                reached |= {b for a, b in bonds(mol) if a in reached and b in inside}
-                reached |= {a for a, b in bonds(mol) if b in reached and a in inside}
+                reached |= {b for a, b in bonds_of(mol) if a in reached and b in inside}
+                reached |= {a for a, b in bonds_of(mol) if b in reached and a in inside}
             assert reached == inside
 
 

@@ -1,5 +1,6 @@
 """What no cut may divide: ring systems, multiple bonds and functional groups, for a whole batch."""
 
+from collections.abc import Sequence
 from itertools import pairwise
 from typing import Any
 
@@ -12,7 +13,7 @@ from scipy.sparse.csgraph import (  # type: ignore[import-untyped]
 )
 
 from vgib.chem.groups import group_bonds
-from vgib.chem.mol import Mol, as_mol, encode
+from vgib.chem.mol import Ends, Mol, as_mol, encode
 from vgib.chem.vocabulary import BOND, ELEMENT
 from vgib.select.blocktree import Graphs
 
@@ -64,6 +65,16 @@ def pieces_of(graphs: Graphs, codes: Any, blocks: npt.ArrayLike) -> npt.NDArray[
     receiver, sender = _edges(graphs)
     joined = (own[receiver] == own[sender]) | (plain[receiver] & plain[sender])
     return _numbered(receiver[joined], sender[joined], ptr)
+
+
+def joined_by(bonds: Sequence[Ends], atoms: int) -> npt.NDArray[np.int64]:
+    """The part of each atom of a molecule in which nothing but these bonds holds atoms together.
+
+    >>> joined_by([(0, 2), (3, 4)], atoms=5).tolist()
+    [0, 1, 0, 2, 2]
+    """
+    ends = np.array(bonds, dtype=np.int64).reshape(-1, 2)
+    return _numbered(ends[:, 0], ends[:, 1], np.array([0, atoms]))
 
 
 def over_groups(

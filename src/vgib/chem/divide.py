@@ -1,14 +1,13 @@
 """A molecule as a handful of connected parts: atoms, blocks, groups, rings or BRICS pieces."""
 
-from collections.abc import Iterable
 from typing import Literal, get_args
 
 import numpy as np
 import numpy.typing as npt
 from rdkit.Chem import BRICS
 
-from vgib.chem.blocks import indivisible_blocks
-from vgib.chem.mol import Mol, as_mol
+from vgib.chem.blocks import blocks_of, joined_by, pieces_of
+from vgib.chem.mol import Ends, Mol, as_mol, bonds_of, encode
 from vgib.errors import unknown_name
 
 Division = Literal["atoms", "parts", "groups", "rings", "brics"]
@@ -38,55 +37,27 @@ def divide(mol_or_smiles: Mol | str, into: Division) -> npt.NDArray[np.int64]:
         raise unknown_name("division of molecules", into, DIVISIONS)
     if into == "atoms":
         return np.arange(mol.GetNumAtoms(), dtype=np.int64)
-    if into == "brics":
-        found = BRICS.FindBRICSBonds(mol)  # type: ignore[no-untyped-call]
-        cuts = {frozenset(ends) for ends, _ in found}
-        return _joined(mol, (ends for ends in bonds(mol) if frozenset(ends) not in cuts))
     if into == "rings":
-        in_ring = [atom.IsInRing() for atom in mol.GetAtoms()]
-        firm = {frozenset(ends) for ends in _ring_bonds(mol)}
-        return _joined(
-            mol,
-            (
-                (a, b)
-                for a, b in bonds(mol)
-                if frozenset((a, b)) in firm or not (in_ring[a] or in_ring[b])
-            ),
-        )
-    blocks = indivisible_blocks(mol)
-    if into == "parts":
-        return blocks
-    alone = np.bincount(blocks)[blocks] == 1
-    plain = [alone[atom.GetIdx()] and atom.GetAtomicNum() == 6 for atom in mol.GetAtoms()]
-    return _joined(
-        mol, ((a, b) for a, b in bonds(mol) if blocks[a] == blocks[b] or (plain[a] and plain[b]))
-    )
+        return joined_by(_within_or_between_rings(mol), mol.GetNumAtoms())
+    if into == "brics":
+        return joined_by(_that_brics_keeps(mol), mol.GetNumAtoms())
+    arrays = encode([mol], "element")
+    blocks = blocks_of(arrays, arrays.codes, arrays.bonds)
+    return blocks if into == "parts" else pieces_of(arrays, arrays.codes, blocks)
 
 
-def bonds(mol: Mol) -> list[tuple[int, int]]:
-    """The two atoms of each bond."""
-    return [(bond.GetBeginAtomIdx(), bond.GetEndAtomIdx()) for bond in mol.GetBonds()]
-
-
-def _ring_bonds(mol: Mol) -> list[tuple[int, int]]:
+def _within_or_between_rings(mol: Mol) -> list[Ends]:
+    """The bonds of rings, and those of which no atom is in a ring."""
+    in_ring = [atom.IsInRing() for atom in mol.GetAtoms()]
     return [
-        (bond.GetBeginAtomIdx(), bond.GetEndAtomIdx()) for bond in mol.GetBonds() if bond.IsInRing()
+        ends
+        for ends, bond in zip(bonds_of(mol), mol.GetBonds(), strict=True)
+        if bond.IsInRing() or not any(in_ring[atom] for atom in ends)
     ]
 
 
-def _joined(mol: Mol, pairs: Iterable[tuple[int, int]]) -> npt.NDArray[np.int64]:
-    """The parts that are left when only these bonds hold atoms together."""
-    root = list(range(mol.GetNumAtoms()))
-
-    def find(atom: int) -> int:
-        while root[atom] != atom:
-            root[atom] = root[root[atom]]
-            atom = root[atom]
-        return atom
-
-    for a, b in pairs:
-        low, high = sorted((find(a), find(b)))
-        root[high] = low
-    tops = [find(atom) for atom in range(len(root))]
-    number = {top: place for place, top in enumerate(sorted(set(tops)))}
-    return np.array([number[top] for top in tops], dtype=np.int64)
+def _that_brics_keeps(mol: Mol) -> list[Ends]:
+    """The bonds that the BRICS rules leave uncut."""
+    found = BRICS.FindBRICSBonds(mol)  # type: ignore[no-untyped-call]
+    cuts = {frozenset(ends) for ends, _ in found}
+    return [ends for ends in bonds_of(mol) if frozenset(ends) not in cuts]

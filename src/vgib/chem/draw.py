@@ -11,7 +11,7 @@ from rdkit import Chem, rdBase
 from rdkit.Chem import rdCoordGen, rdDepictor
 from rdkit.Chem.Draw import rdMolDraw2D
 
-from vgib.chem.mol import Mol, as_mol
+from vgib.chem.mol import Ends, Mol, as_mol, bonds_of
 from vgib.chem.shapes import Color, Disc, Place, Shape, Strip, Words, paint, to_svg
 from vgib.errors import InputError, unknown_name
 
@@ -210,10 +210,15 @@ def _crowding(flat: Mol) -> float:
     if flat.GetNumAtoms() < 2:
         return 1.0
     places = flat.GetConformer().GetPositions()[:, :2]
-    bonds = [(b.GetBeginAtomIdx(), b.GetEndAtomIdx()) for b in flat.GetBonds()]
-    usual = np.median([math.dist(places[a], places[b]) for a, b in bonds] or [1.0])
     gaps = np.linalg.norm(places[:, None] - places[None], axis=2)
+    usual = usual_length(places, bonds_of(flat)) or 1.0
     return float(gaps[np.triu_indices(len(places), 1)].min() / usual)
+
+
+def usual_length(places: Sequence[Sequence[float]], bonds: Iterable[Ends]) -> float | None:
+    """The median length of bonds between these places, of two in the middle the longer."""
+    lengths = sorted(math.dist(places[begin], places[end]) for begin, end in bonds)
+    return lengths[len(lengths) // 2] if lengths else None
 
 
 def make_canvas(width: int, height: int, panel: int, format: str) -> Any:
@@ -241,10 +246,9 @@ def places_on(canvas: Any, mol: Mol) -> list[Place]:
     return [Place(point.x, point.y) for point in points]
 
 
-def band_of(places: Sequence[Place], bonds: Iterable[tuple[int, int]]) -> tuple[float, float]:
+def band_of(places: Sequence[Place], bonds: Iterable[Ends]) -> tuple[float, float]:
     """Half the width of the color band, and of the outline around it."""
-    lengths = sorted(math.dist(places[begin], places[end]) for begin, end in bonds)
-    length = lengths[len(lengths) // 2] if lengths else BOND_PIXELS
+    length = usual_length(places, bonds) or BOND_PIXELS
     radius = BAND * length
     return radius, radius + max(2.0, OUTLINE_WIDTH * length)
 
@@ -257,7 +261,7 @@ class _Picture:
         self.width, self.height = size
         self.has_legend = has_legend
         self.panel = self.height - LEGEND_HEIGHT if has_legend else self.height
-        self.bonds = [(b.GetBeginAtomIdx(), b.GetEndAtomIdx()) for b in mol.GetBonds()]
+        self.bonds = bonds_of(mol)
 
     def draw(
         self,

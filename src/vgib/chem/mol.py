@@ -17,6 +17,9 @@ from vgib.errors import InputError, unknown_name
 from vgib.limits import BLOCK_LETTERS_AN_ATOM, LETTERS_AN_ATOM, MAX_ATOMS, most_rings
 
 Mol: TypeAlias = Any  # RDKit ships no types
+Ends: TypeAlias = tuple[int, int]
+"""The two atoms of a bond."""
+
 Mixtures = Literal["largest", "error"]
 INCHI = "InChI="
 """How every InChI begins; no SMILES does."""
@@ -234,6 +237,11 @@ def _as_drawn(block: str) -> Mol:
 def as_mol(mol_or_smiles: Mol | str) -> Mol:
     """A molecule as it is, or the one that a SMILES describes (the largest of a mixture)."""
     return parse(mol_or_smiles).mol if isinstance(mol_or_smiles, str) else mol_or_smiles
+
+
+def bonds_of(mol: Mol) -> list[Ends]:
+    """The atoms of each bond, the bonds in the order of the molecule."""
+    return [(bond.GetBeginAtomIdx(), bond.GetEndAtomIdx()) for bond in mol.GetBonds()]
 
 
 def scaffold(smiles: str) -> str:

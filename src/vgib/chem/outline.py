@@ -4,11 +4,14 @@ from dataclasses import dataclass
 
 from rdkit import Chem, rdBase
 
-from vgib.chem.draw import laid_out
-from vgib.chem.mol import Mol, parse
+from vgib.chem.draw import laid_out, usual_length
+from vgib.chem.mol import Mol, bonds_of, parse
 
 WEDGE, HASH = 4, 5
 """Bond codes beside the orders 1, 2 and 3: towards the reader and away, from the first atom."""
+
+LENGTH = 1.5
+"""The length of a bond in RDKit's layouts, for a molecule that has none."""
 
 _ORDERS = {Chem.BondType.DOUBLE: 2, Chem.BondType.TRIPLE: 3}
 _DIRECTIONS = {Chem.BondDir.BEGINWEDGE: WEDGE, Chem.BondDir.BEGINDASH: HASH}
@@ -38,22 +41,15 @@ def outline(smiles: str) -> Outline:
     """
     with rdBase.BlockLogs():
         mol = laid_out(parse(smiles, max_atoms=10**9).mol)
-    xyz = mol.GetConformer().GetPositions()
-    scale = 100 / _bond_length(mol)
-    places = [round(value * scale) for x, y, _ in xyz for value in (x, -y)]
+    flat = [(x, y) for x, y, _ in mol.GetConformer().GetPositions()]
+    scale = 100 / (usual_length(flat, bonds_of(mol)) or LENGTH)
+    places = [round(value * scale) for x, y in flat for value in (x, -y)]
     bonds: list[int] = []
-    for bond in mol.GetBonds():
+    for (begin, end), bond in zip(bonds_of(mol), mol.GetBonds(), strict=True):
         kind = _DIRECTIONS.get(bond.GetBondDir()) or _ORDERS.get(bond.GetBondType(), 1)
-        bonds += [bond.GetBeginAtomIdx(), bond.GetEndAtomIdx(), kind]
+        bonds += [begin, end, kind]
     labels = {atom.GetIdx(): _label(atom) for atom in mol.GetAtoms()}
     return Outline(places, bonds, {number: text for number, text in labels.items() if text})
-
-
-def _bond_length(mol: Mol) -> float:
-    positions = mol.GetConformer().GetPositions()
-    ends = [(b.GetBeginAtomIdx(), b.GetEndAtomIdx()) for b in mol.GetBonds()]
-    lengths = sorted(float(((positions[a] - positions[b]) ** 2).sum() ** 0.5) for a, b in ends)
-    return lengths[len(lengths) // 2] if lengths else 1.5
 
 
 def _label(atom: Mol) -> str:

@@ -8,7 +8,7 @@ from xml.etree import ElementTree
 from rdkit import rdBase
 
 from vgib.chem.draw import band_of, laid_out, make_canvas, places_on
-from vgib.chem.mol import Mol, as_mol
+from vgib.chem.mol import Mol, as_mol, bonds_of
 from vgib.chem.shapes import Place
 
 CANVAS = 1200
@@ -73,7 +73,7 @@ def sketch(mol_or_smiles: Mol | str) -> Sketch:
         canvas.FinishDrawing()
         places = places_on(canvas, mol)
         drawn = ElementTree.fromstring(canvas.GetDrawingText())
-    bonds = tuple((bond.GetBeginAtomIdx(), bond.GetEndAtomIdx()) for bond in mol.GetBonds())
+    bonds = tuple(bonds_of(mol))
     band, outline = band_of(places, bonds)
     return Sketch(
         _box(places),

@@ -11,10 +11,10 @@ import numpy as np
 import numpy.typing as npt
 
 from vgib.chem.closing import Replacement, closed_smiles
-from vgib.chem.divide import DIVISIONS, Division, bonds, divide
+from vgib.chem.divide import DIVISIONS, Division, divide
 from vgib.chem.fragment import fragment
 from vgib.chem.groups import functional_groups
-from vgib.chem.mol import Parsed, parse
+from vgib.chem.mol import Parsed, bonds_of, parse
 from vgib.errors import InputError, VgibError, unknown_name
 from vgib.model.effects import KINDS, LIMIT, Game, Kind, Masks, Values, spread_over_nodes
 from vgib.model.effects import effects as effects_of
@@ -227,7 +227,7 @@ def _parsed(text: str) -> Parsed:
 
 
 def _game(molecule: Parsed, close: Division) -> Game:
-    return Game.of(divide(molecule.mol, close), bonds(molecule.mol))
+    return Game.of(divide(molecule.mol, close), bonds_of(molecule.mol))
 
 
 def _named(molecule: Parsed, game: Game, values: Values, error: Values) -> tuple[PartEffect, ...]:

@@ -7,6 +7,7 @@ import pytest
 
 from vgib.data.loading import split_graphs
 from vgib.data.molecules import from_smiles, load_drugs, read_molecules
+from vgib.errors import FileFormatError
 from vgib.model.known import Known, beside, conformal_half_width
 from vgib.model.recognizer import SubgraphRecognizer
 
@@ -37,6 +38,14 @@ def test_structures_stay_away_where_they_may_not_be_told(tmp_path: Path) -> None
     again = Known.load(tmp_path)
     assert again is not None and again.nearest(DRUGS[0])[0].smiles is None
     assert Known.load(tmp_path / "elsewhere") is None
+
+
+def test_a_damaged_file_is_named(tmp_path: Path) -> None:
+    known(structures=False).save(tmp_path)
+    (file,) = tmp_path.iterdir()
+    file.write_bytes(file.read_bytes()[:-10])
+    with pytest.raises(FileFormatError, match="truncated or not a file of known molecules"):
+        Known.load(tmp_path)
 
 
 def test_alerts_and_warnings_are_named() -> None:

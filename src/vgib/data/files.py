@@ -197,9 +197,14 @@ def write_safetensors(path: Path, tensors: "dict[str, Tensor]", metadata: dict[s
 
 
 def read_safetensors(
-    path: Path, form: str, what: str
+    path: Path, form: str | None, what: str
 ) -> "tuple[dict[str, Tensor], dict[str, Any]]":
-    """Named tensors, memory-mapped, and the JSON under ``about``, which names their ``format``.
+    """Named tensors, memory-mapped, and the JSON that the file holds under ``about``.
+
+    Args:
+        path: The file.
+        form: What ``about`` must name as its ``format``; ``None`` for files that name none.
+        what: How errors call the content.
 
     Raises:
         InputError: there is no such file.
@@ -217,7 +222,7 @@ def read_safetensors(
         raise FileFormatError(
             f"{str(path)!r} is truncated or not a file of {what} ({error}); make it again"
         ) from None
-    if not isinstance(about, dict) or about.get("format") != form:
+    if not isinstance(about, dict) or (form is not None and about.get("format") != form):
         raise FileFormatError(f"{str(path)!r} holds tensors, but not {what}")
     return tensors, about
 

@@ -12,13 +12,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import torch
-from safetensors.torch import load_file
 
 from vgib.chem.alerts import structural_alerts
 from vgib.chem.domain import LARGE, outside_domain
 from vgib.chem.mol import Mol, as_mol
 from vgib.chem.similarity import packed_bits, tanimoto
-from vgib.data.files import write_safetensors
+from vgib.data.files import read_safetensors, write_safetensors
 from vgib.data.packed import PackedGraphs
 
 FILE = "known.safetensors"
@@ -101,10 +100,14 @@ class Known:
 
     @classmethod
     def load(cls, folder: Path) -> "Known | None":
-        """Reads it back; ``None`` where a model's folder has none."""
+        """Reads it back; ``None`` where a model's folder has none.
+
+        Raises:
+            FileFormatError: the file is damaged.
+        """
         if not (folder / FILE).is_file():
             return None
-        found = load_file(folder / FILE)
+        found, _ = read_safetensors(folder / FILE, None, "known molecules")
         text = found.get("smiles")
         smiles = None if text is None else tuple(bytes(text.numpy()).decode().split("\n"))
         return cls(found["bits"].numpy(), found["measured"].numpy(), smiles)

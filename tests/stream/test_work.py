@@ -23,15 +23,20 @@ def chunk_of(smiles: list[str], **columns: list[object]) -> pa.Table:
     return pa.table({"line": range(1, len(smiles) + 1), "smiles": smiles, **columns})
 
 
-@pytest.mark.parametrize("rule", [None, "guided", "largest_part"])
-def test_every_row_is_what_the_estimator_says(model: Path, rule: str | None) -> None:
-    work = Recognize(model, Selection.of((0.3, 0.6), rule, n=2))
+@pytest.mark.parametrize(
+    ("rule", "by"), [(None, None), ("ring_intact", "prediction"), ("largest_part", None)]
+)
+def test_every_row_is_what_the_estimator_says(
+    model: Path, rule: str | None, by: str | None
+) -> None:
+    work = Recognize(model, Selection.of((0.3, 0.6), rule, by, n=2))
     rows = work(chunk_of(SMILES)).results.to_pylist()
     expected = SubgraphRecognizer.load(model).recognize(
         SMILES,
         2,
         keep_ratio=(0.3, 0.6),
         rule=rule,
+        by=by,
     )
     assert [row["line"] for row in rows] == list(range(1, len(SMILES) + 1))
     for row, told in zip(rows, expected, strict=True):

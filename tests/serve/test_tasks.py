@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -14,13 +15,13 @@ from vgib.serve.schemas import DrawRequest, ExplainRequest, InspectRequest, What
 from vgib.serve.shelf import ModelShelf
 from vgib.serve.tasks import (
     Desk,
-    Draw,
-    ExplainOne,
-    Inspect,
-    ReadTable,
-    RecognizeTable,
-    WhatIf,
     answered,
+    drawn,
+    explained,
+    inspected,
+    recognized,
+    table_chunks,
+    what_if,
 )
 from vgib.serve.worker import LostWorkerError
 
@@ -37,10 +38,15 @@ def test_a_desk_has_its_models_before_it_is_asked(folders: list[Path]) -> None:
 
 
 def test_tasks_and_questions_are_answered_in_their_order(desk: Desk) -> None:
-    wrong = Inspect("values", InspectRequest(molecule="no smiles"), 100)
+    wrong = partial(inspected, "values", InspectRequest(molecule="no smiles"), 100)
     one = Question("values", ("CCO",))
     first, refused, picture, last = desk(
-        [one, wrong, Draw(DrawRequest(molecule="CCO")), Question("classes", ("CCN", "CCC"))]
+        [
+            one,
+            wrong,
+            partial(drawn, DrawRequest(molecule="CCO")),
+            Question("classes", ("CCN", "CCC")),
+        ]
     )
     assert isinstance(refused, InputError) and picture.startswith("<svg")
     assert [len(json.loads(answer)["results"]) for answer in (first, last)] == [1, 2]
@@ -50,31 +56,31 @@ def test_tasks_and_questions_are_answered_in_their_order(desk: Desk) -> None:
 
 def test_what_is_shown_of_a_molecule_fits_together(desk: Desk) -> None:
     asked = InspectRequest(molecule=PARACETAMOL)
-    told = json.loads(Inspect("values", asked, 100)(desk))
+    told = json.loads(inspected("values", asked, 100, desk))
     assert len(told["scores"]) == len(told["effects"]) == 11
     assert told["value"] == pytest.approx(sum(told["members"]) / len(told["members"]))
     assert told["sizes"] and len(told["sketch"]["places"]) == 11
     with pytest.raises(InputError, match="has 11 atoms, more than the 10 that this service takes"):
-        Inspect("values", asked, 10)(desk)
+        inspected("values", asked, 10, desk)
 
 
 def test_atoms_that_are_kept_are_told_once_and_in_order(desk: Desk) -> None:
     asked = WhatIfRequest(molecule=PARACETAMOL, atoms=[5, 4, 5, 6])
-    told = json.loads(WhatIf("values", asked, 100)(desk))
+    told = json.loads(what_if("values", asked, 100, desk))
     assert told["atoms"] == [4, 5, 6] and told["model"] == "values"
 
 
 def test_a_method_scores_every_atom(desk: Desk) -> None:
     asked = ExplainRequest(molecule=PARACETAMOL, method="occlusion")
-    told = json.loads(ExplainOne("values", asked, 100)(desk))
+    told = json.loads(explained("values", asked, 100, desk))
     assert len(told["scores"]) == 11 and 0 <= min(told["scores"]) <= max(told["scores"]) <= 1
     assert told["method"] == "occlusion" and told["sizes"]
 
 
 def test_a_table_is_read_and_then_recognized(desk: Desk) -> None:
     how: dict[str, Any] = {"format": "smi", "rows": 10, "most": 1000}
-    (chunk,) = ReadTable(b"CCO a\nno b\nCCN c\n", how)(desk)
-    found = RecognizeTable("values", {"max_atoms": 100}, chunk)(desk)
+    (chunk,) = table_chunks(b"CCO a\nno b\nCCN c\n", how, desk)
+    found = recognized("values", {"max_atoms": 100}, chunk, desk)
     assert found.results.num_rows == 2 and found.rejected.num_rows == 1
 
 

@@ -3,6 +3,7 @@
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import asdict
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -165,19 +166,19 @@ def _one(service: Service) -> APIRouter:
     @routes.post("/inspect", response_model=schemas.InspectAnswer)
     async def inspect(asked: schemas.InspectRequest) -> Response:
         """Prediction, scores, ranked parts of every size, random parts, and a drawing."""
-        task = tasks.Inspect(service.model(asked.model), asked, most)
+        task = partial(tasks.inspected, service.model(asked.model), asked, most)
         return _json(await service.one.ask(task))
 
     @routes.post("/explain", response_model=schemas.ExplainAnswer)
     async def explain(asked: schemas.ExplainRequest) -> Response:
         """Atom scores by a post-hoc method, and the parts that follow from them."""
-        task = tasks.ExplainOne(service.model(asked.model), asked, most)
+        task = partial(tasks.explained, service.model(asked.model), asked, most)
         return _json(await service.methods.ask(task))
 
     @routes.post("/whatif", response_model=schemas.WhatIfAnswer)
     async def whatif(asked: schemas.WhatIfRequest) -> Response:
         """The prediction of what is left when only these atoms are kept."""
-        task = tasks.WhatIf(service.model(asked.model), asked, most)
+        task = partial(tasks.what_if, service.model(asked.model), asked, most)
         return _json(await service.one.ask(task))
 
     @routes.post(
@@ -188,7 +189,7 @@ def _one(service: Service) -> APIRouter:
     async def draw(asked: schemas.DrawRequest) -> Response:
         """A picture of a molecule with its scores and the chosen atoms."""
         kind = {"svg": "image/svg+xml", "png": "image/png"}[asked.format]
-        return Response(await service.one.ask(tasks.Draw(asked)), media_type=kind)
+        return Response(await service.one.ask(partial(tasks.drawn, asked)), media_type=kind)
 
     return routes
 
@@ -259,16 +260,17 @@ def _many(service: Service) -> APIRouter:
             "rows": limits.rows,
             "most": limits.body,
         }
-        chunks = await service.tables.ask(tasks.ReadTable(await request.body(), how))
+        chunks = await service.tables.ask(partial(tasks.table_chunks, await request.body(), how))
         card = service.shelf.card(name)
         ledger = Ledger(property, classes=card.classes)
 
         async def rows(chunk: pa.Table) -> Recognized:
-            found: Recognized = await service.tables.ask(tasks.RecognizeTable(name, options, chunk))
+            task = partial(tasks.recognized, name, options, chunk)
+            found: Recognized = await service.tables.ask(task)
             return found
 
         async def recur(kept: Any, counted: Any) -> Recurring:
-            found: Recurring = await service.tables.ask(tasks.Recur(kept, counted))
+            found: Recurring = await service.tables.ask(partial(tasks.recurring, kept, counted))
             return found
 
         refuse = service.shelf.recognize(name, options).refuse

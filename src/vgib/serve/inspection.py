@@ -5,7 +5,7 @@ beside random parts of the same size.
 """
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -18,7 +18,6 @@ from vgib.chem.standardize import Standard
 from vgib.data.molecules import from_smiles
 from vgib.metrics import agreement
 from vgib.model.answer import Answer
-from vgib.model.known import beside
 from vgib.model.recognizer import SubgraphRecognizer
 from vgib.model.results import Subgraph
 from vgib.model.sufficient import MOST_RANKED
@@ -26,7 +25,7 @@ from vgib.select.masks import masks_of
 from vgib.select.policy import Selection
 from vgib.select.ties import best
 from vgib.serve.limits import TooMuchError
-from vgib.stream.work import percentiles
+from vgib.serve.schemas import KeptAnswer, PartAnswer, PieceAnswer, SizeAnswer
 
 Array = npt.NDArray[Any]
 
@@ -105,44 +104,6 @@ def quantity(answer: Answer) -> Quantity:
     return Quantity(f"probability of {answer.words.name(answer.classes[column])}", column)
 
 
-@dataclass(frozen=True)
-class InspectedPart:
-    """A recognized part and what is predicted from it alone.
-
-    Attributes:
-        atoms: Numbers in the parent, from 0.
-        smiles: The fragment, with ``*`` where bonds were cut.
-        score: The mean score of its atoms.
-        keep_ratio: Its share of the molecule.
-        value: The members' mean prediction.
-        spread: Its standard deviation over the members.
-    """
-
-    atoms: tuple[int, ...]
-    smiles: str
-    score: float
-    keep_ratio: float
-    value: float
-    spread: float
-
-
-@dataclass(frozen=True)
-class InspectedSize:
-    """The best parts of one size.
-
-    Attributes:
-        atoms: How many.
-        parts: Ranked, best first.
-        random: Low, middle and high of what is predicted from random parts of this size.
-        stability: How far the members choose the same atoms at this size; ``None`` for one member.
-    """
-
-    atoms: int
-    parts: tuple[InspectedPart, ...]
-    random: tuple[float, float, float]
-    stability: float | None
-
-
 def sizes_of(
     answer: Answer,
     selection: Selection,
@@ -150,7 +111,7 @@ def sizes_of(
     *,
     with_stability: bool = False,
     seed: int = 0,
-) -> list[InspectedSize]:
+) -> list[SizeAnswer]:
     """The ranked parts of one molecule at every size, the smallest first.
 
     Args:
@@ -172,70 +133,45 @@ def sizes_of(
     bands = told.mean(0)[len(chosen) :].reshape(len(amounts), DRAWS)
     low, middle, high = np.quantile(bands, (BAND[0], 0.5, BAND[1]), axis=1).tolist()
     steady = _stability(answer, selection, amounts) if with_stability else None
-    sizes, number = [], 0
-    for step, (amount, subgraphs) in enumerate(found.items()):
-        parts = []
-        for part in subgraphs:
-            smiles = part.smiles or ""
-            value, spread = means[number], spreads[number]
-            parts.append(
-                InspectedPart(part.nodes, smiles, part.score, part.keep_ratio, value, spread)
-            )
-            number += 1
+    predicted = zip(means, spreads, strict=True)  # the ranked parts come first
+    sizes = []
+    for step, (amount, ranked) in enumerate(found.items()):
+        parts = tuple(_part(part, *next(predicted)) for part in ranked)
         band = (low[step], middle[step], high[step])
-        sizes.append(InspectedSize(amount, tuple(parts), band, steady[step] if steady else None))
+        stability = steady[step] if steady else None
+        sizes.append(SizeAnswer(atoms=amount, parts=parts, random=band, stability=stability))
     return sizes
 
 
-def pieces_of(answer: Answer) -> list[dict[str, Any]]:
+def _part(part: Subgraph, value: float, spread: float) -> PartAnswer:
+    return PartAnswer(
+        atoms=part.nodes,
+        smiles=part.smiles or "",
+        score=part.score,
+        keep_ratio=part.keep_ratio,
+        value=value,
+        spread=spread,
+    )
+
+
+def pieces_of(answer: Answer) -> list[PieceAnswer]:
     """The rings, functional groups and chains of one molecule, the strongest effect first."""
     mol = as_mol(answer.graphs.ids[0]) if answer.graphs.ids else None
     assert mol is not None
     named = {group.atoms: group.name for group in functional_groups(mol)}
-    found: list[dict[str, Any]] = []
-    for atoms in answer.pieces(0):
-        found.append(
-            {
-                "atoms": list(atoms),
-                "smiles": fragment(mol, atoms, capped=False).smiles,
-                "name": named.get(atoms, ""),
-                "effect": float(answer.effects[list(atoms)].sum()),
-            }
+    found = [
+        PieceAnswer(
+            atoms=list(atoms),
+            smiles=fragment(mol, atoms, capped=False).smiles,
+            name=named.get(atoms, ""),
+            effect=float(answer.effects[list(atoms)].sum()),
         )
-    return [found[place] for place in best([abs(piece["effect"]) for piece in found])]
+        for atoms in answer.pieces(0)
+    ]
+    return [found[place] for place in best([abs(piece.effect) for piece in found])]
 
 
-def beside_one(answer: Answer, model: SubgraphRecognizer) -> dict[str, Any]:
-    """What stands beside the prediction of one molecule."""
-    smiles = str(answer.graphs.ids and answer.graphs.ids[0])
-    (told,) = beside([smiles], model.known_, model.card_.largest)
-    half, value = model.card_.interval, float(answer.followed[0])
-    return {
-        **asdict(told),
-        "interval": None if half is None else [value - half, value + half],
-        "percentile": float(percentiles(model.among_drugs, answer.followed)[0]),
-    }
-
-
-class Kept(NamedTuple):
-    """What is left when some atoms of a molecule are taken away.
-
-    Attributes:
-        value: The members' mean prediction.
-        spread: Its standard deviation over the members.
-        members: The prediction of each.
-        smiles: The fragment; ``""`` if it is no molecule.
-        reason: Why the prediction is not that of a molecule, if it is not.
-    """
-
-    value: float
-    spread: float
-    members: list[float]
-    smiles: str
-    reason: str | None
-
-
-def keep_atoms(inspected: Inspected, atoms: Sequence[int], followed: Quantity) -> Kept:
+def keep_atoms(inspected: Inspected, atoms: Sequence[int], followed: Quantity) -> KeptAnswer:
     """The prediction of the part that is kept.
 
     Raises:
@@ -244,12 +180,12 @@ def keep_atoms(inspected: Inspected, atoms: Sequence[int], followed: Quantity) -
     part = fragment(inspected.smiles, atoms, capped=False)
     masks = masks_of([part.atoms], inspected.atoms)
     values = inspected.answer.predict_parts(0, masks)[:, 0, followed.column]
-    return Kept(
-        float(values.mean()),
-        float(values.std()),
-        values.tolist(),
-        part.smiles,
-        part.reason or _cut_block(inspected.answer.parts.blocks, part.atoms),
+    return KeptAnswer(
+        value=float(values.mean()),
+        spread=float(values.std()),
+        members=values.tolist(),
+        smiles=part.smiles,
+        reason=part.reason or _cut_block(inspected.answer.parts.blocks, part.atoms),
     )
 
 

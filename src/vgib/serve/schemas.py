@@ -4,6 +4,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, FailFast, Field, model_validator
 
+from vgib.model.known import Neighbor
 from vgib.select.policy import BY_HELP, RULE_HELP, By, Rule
 from vgib.serve.limits import SMILES_LENGTH
 
@@ -120,45 +121,45 @@ class SubgraphAnswer(BaseModel):
     effect: float | None = Field(None, description="By how much it raises the prediction.")
 
 
-class NeighborAnswer(BaseModel):
-    """A training molecule that is like the one in question."""
+class MoleculeAnswer(BaseModel):
+    """What is recognized in one molecule."""
 
-    similarity: float
-    measured: float
-    smiles: str | None = None
+    smiles: str = Field(description="With the atoms in the order of scores and subgraphs.")
+    note: str | None = Field(description="What was changed before use.")
+    prediction: float | int | list[float]
+    statement: str = Field(description="The prediction in words.", examples=["mutagenic 98.7 %"])
+    stability: float | None = Field(
+        description="How far the members choose the same atoms, 0 to 1; null without a part."
+    )
+    scores: list[float] = Field(description="The mean over the members.")
+    effects: list[float] | None = Field(description="By how much each atom raises it.")
+    subgraphs: list[SubgraphAnswer]
+    why_none: str | None = Field(description="Why no part suffices, where none does.")
+    interval: list[float] | None = Field(description="Nine of ten measured values: where.")
+    percentile: float | None = Field(description="Among 217 known drugs.")
+    alerts: list[str] | None
+    warnings: list[str] | None
+    nearest: list[Neighbor] | None = Field(description="The most similar training molecules.")
+    model: str | None = Field(description="The model that was asked.")
 
 
-class RowAnswer(BaseModel):
-    """What is recognized in one molecule; the same columns as ``vgib recognize`` writes."""
+class RowAnswer(MoleculeAnswer):
+    """What is recognized in one of many; the same columns as ``vgib recognize`` writes.
+
+    Effects and what stands beside a prediction are null unless details are asked for.
+    """
 
     model_config = ConfigDict(extra="allow")
 
     line: int
     id: str | None = None
-    smiles: str = Field(description="With the atoms in the order of scores and subgraphs.")
-    note: str | None = None
-    prediction: float | int | list[float]
     probability: float | None = Field(None, description="Of the predicted class.")
     second_class_probability: float | None = Field(
         None, description="Of two classes that of the second, by which a table can be ranked."
     )
-    statement: str = Field(description="The prediction in words.", examples=["mutagenic 98.7 %"])
     spread: float | list[float] | None = Field(
         None, description="Standard deviation over the members; of several values one each."
     )
-    stability: float | None = Field(
-        None, description="How far the members choose the same atoms, 0 to 1; null without a part."
-    )
-    scores: list[float]
-    effects: list[float] | None = Field(None, description="By how much each atom raises it.")
-    subgraphs: list[SubgraphAnswer]
-    why_none: str | None = Field(None, description="Why no part suffices, where none does.")
-    interval: list[float] | None = Field(None, description="Nine of ten measured values: where.")
-    percentile: float | None = Field(None, description="Among 217 known drugs.")
-    alerts: list[str] | None = None
-    warnings: list[str] | None = None
-    nearest: list[NeighborAnswer] | None = None
-    model: str | None = Field(None, description="The model that was asked.")
 
 
 class PieceAnswer(BaseModel):
@@ -190,23 +191,25 @@ class RecognizeAnswer(BaseModel):
 class PartAnswer(BaseModel):
     """A part, and what is predicted from it alone."""
 
-    atoms: list[int]
-    smiles: str
-    score: float
-    keep_ratio: float
-    value: float
-    spread: float
+    atoms: tuple[int, ...] = Field(description="Numbers in the molecule, from 0.")
+    smiles: str = Field(description="The fragment, with * where bonds were cut.")
+    score: float = Field(description="The mean score of its atoms.")
+    keep_ratio: float = Field(description="Its share of the atoms.")
+    value: float = Field(description="The members' mean prediction.")
+    spread: float = Field(description="Its standard deviation over the members.")
 
 
 class SizeAnswer(BaseModel):
     """The best parts of one size beside random ones."""
 
     atoms: int
-    parts: list[PartAnswer]
+    parts: tuple[PartAnswer, ...] = Field(description="Ranked, best first.")
     random: tuple[float, float, float] = Field(
         description="5 %, 50 % and 95 % of what is predicted from random parts of this size."
     )
-    stability: float | None
+    stability: float | None = Field(
+        description="How far the members choose the same atoms at this size; null for one member."
+    )
 
 
 class ExplainAnswer(BaseModel):
@@ -225,30 +228,15 @@ class Drawing(BaseModel):
     model_config = ConfigDict(extra="allow")
 
 
-class InspectAnswer(BaseModel):
-    """Everything that the page shows of one molecule."""
+class InspectAnswer(MoleculeAnswer):
+    """Everything that the page shows of one molecule: what /recognize answers of it, and more."""
 
-    model: str
-    smiles: str
-    note: str | None
     quantity: str = Field(description="What value, members and the parts' values are.")
-    prediction: float | int | list[float] = Field(description="As /recognize answers it.")
     value: float = Field(description="The mean over the members.")
     spread: float = Field(description="The standard deviation over the members.")
     members: list[float]
-    stability: float | None = Field(description="As /recognize answers it.")
-    scores: list[float] = Field(description="The mean over the members.")
-    statement: str = Field(description="The prediction in words.", examples=["mutagenic 98.7 %"])
-    effects: list[float] = Field(description="By how much each atom raises the prediction.")
     effect_unit: str = Field(description="Of the effects.", examples=["log-odds of mutagenic"])
-    subgraphs: list[SubgraphAnswer] = Field(description="As /recognize answers them.")
-    why_none: str | None = Field(description="Why no part suffices, where none does.")
     pieces: list[PieceAnswer] = Field(description="Rings, groups and chains, with their effects.")
-    interval: list[float] | None = Field(description="Nine of ten measured values: where.")
-    percentile: float = Field(description="Among 217 known drugs.")
-    alerts: list[str]
-    warnings: list[str]
-    nearest: list[NeighborAnswer]
     tolerance: float = Field(description="How far a sufficient part may be off.")
     sizes: list[SizeAnswer]
     sketch: Drawing
@@ -256,17 +244,22 @@ class InspectAnswer(BaseModel):
     signed_scale: list[str] = Field(description="The colors of effects, lowest to highest.")
 
 
-class WhatIfAnswer(BaseModel):
-    """The prediction of the part that is kept."""
+class KeptAnswer(BaseModel):
+    """What is predicted when some atoms of a molecule are taken away."""
+
+    value: float = Field(description="The mean over the members.")
+    spread: float = Field(description="The standard deviation over the members.")
+    members: list[float] = Field(description="The prediction of each.")
+    smiles: str = Field(description="The fragment; empty when the atoms are no molecule.")
+    reason: str | None = Field(description="Why the value is not that of a molecule, if so.")
+
+
+class WhatIfAnswer(KeptAnswer):
+    """The prediction of the part that is kept, and what was asked."""
 
     model: str
     atoms: list[int]
     quantity: str
-    value: float
-    spread: float
-    members: list[float]
-    smiles: str = Field(description="The fragment; empty when the atoms are no molecule.")
-    reason: str | None = Field(description="Why the value is not that of a molecule, if so.")
 
 
 class ModelAnswer(BaseModel):

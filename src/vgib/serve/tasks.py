@@ -1,4 +1,4 @@
-"""What the service computes, as values that travel to the process that computes them."""
+"""What the service computes: functions that travel with what was asked to a process with a desk."""
 
 import json
 from collections.abc import Awaitable, Callable, Mapping, Sequence
@@ -17,20 +17,14 @@ from vgib.model.results import DECIMALS
 from vgib.select.policy import Selection
 from vgib.serve import schemas, uploads
 from vgib.serve.explaining import Explaining
-from vgib.serve.inspection import (
-    beside_one,
-    inspect,
-    keep_atoms,
-    pieces_of,
-    quantity,
-    sizes_of,
-)
+from vgib.serve.inspection import inspect, keep_atoms, pieces_of, quantity, sizes_of
 from vgib.serve.lanes import by_halves
 from vgib.serve.recognition import Question, Reply, reply
 from vgib.serve.shelf import ModelShelf
 from vgib.stream.ledger import LedgerEntry, SeenMolecule
 from vgib.stream.recurring import Recurring, what_recurs
-from vgib.stream.schema import Recognized
+from vgib.stream.schema import LINE, Recognized
+from vgib.stream.writers import rows_of
 
 
 @dataclass
@@ -80,6 +74,7 @@ def _worded(model: str, found: Reply | Exception) -> bytes | Exception:
 
 
 Task: TypeAlias = Callable[[Desk], Any]
+"""One of the functions below with all that it needs but the desk, as :func:`functools.partial`."""
 
 
 def json_bytes(values: Any) -> bytes:
@@ -87,158 +82,94 @@ def json_bytes(values: Any) -> bytes:
     return json.dumps(values, separators=(",", ":"), allow_nan=False).encode()
 
 
-@dataclass(frozen=True)
-class Inspect:
-    """Everything that the page shows of one molecule."""
-
-    model: str
-    asked: schemas.InspectRequest
-    max_atoms: int
-
-    def __call__(self, desk: Desk) -> bytes:
-        """JSON of :class:`~vgib.serve.schemas.InspectAnswer`."""
-        asked, model = self.asked, desk.shelf.get(self.model)
-        molecule = inspect(asked.molecule, model, max_atoms=self.max_atoms)
-        answer, own = molecule.answer, model.selection(None, asked.rule, asked.by)
-        followed = quantity(answer)
-        values = answer.values[:, 0, followed.column]
-        sizes = sizes_of(answer, replace(own, n=asked.n), followed, with_stability=True)
-        (recognized,) = answer.recognitions(replace(own, n=asked.n), effects=True)
-        row = recognized.to_json()
-        has_choice = answer.members > 1 and row["subgraphs"]
-        stability = float(answer.agreement(own)[0]) if has_choice else None
-        return json_bytes(
-            {
-                "model": self.model,
-                "smiles": molecule.smiles,
-                "note": molecule.note,
-                "quantity": followed.label,
-                "prediction": row["prediction"],
-                "stability": stability,
-                "value": float(values.mean()),
-                "spread": float(values.std()),
-                "members": values.tolist(),
-                "statement": row["statement"],
-                "scores": row["scores"],
-                "effects": row["effects"],
-                "effect_unit": answer.effect_unit,
-                "subgraphs": [{"atoms": part.pop("nodes"), **part} for part in row["subgraphs"]],
-                "why_none": row["why_none"],
-                "tolerance": answer.tolerance[0],
-                "pieces": pieces_of(answer),
-                **beside_one(answer, model),
-                "sizes": [asdict(size) for size in sizes],
-                "sketch": asdict(sketch(molecule.smiles)),
-                "scale": [as_hex(color) for color in RAMP],
-                "signed_scale": [as_hex(color) for color in SIGNED],
-            }
-        )
+def inspected(name: str, asked: schemas.InspectRequest, max_atoms: int, desk: Desk) -> bytes:
+    """JSON of :class:`~vgib.serve.schemas.InspectAnswer`: what the page shows of one molecule."""
+    model = desk.shelf.get(name)
+    molecule = inspect(asked.molecule, model, max_atoms=max_atoms)
+    answer, followed = molecule.answer, quantity(molecule.answer)
+    selection = model.selection(None, asked.rule, asked.by, asked.n)
+    sizes = sizes_of(answer, selection, followed, with_stability=True)
+    work = desk.shelf.recognize(name, {"selection": selection, "details": True})
+    (row,) = rows_of(work.results(answer, pa.table({LINE: [1]}), [molecule.note]))
+    values = answer.values[:, 0, followed.column]
+    told = {field: row[field] for field in schemas.MoleculeAnswer.model_fields}
+    return json_bytes(
+        told
+        | {
+            "effects": [round(effect, DECIMALS) for effect in answer.effects.tolist()],
+            "quantity": followed.label,
+            "value": float(values.mean()),
+            "spread": float(values.std()),
+            "members": values.tolist(),
+            "effect_unit": answer.effect_unit,
+            "pieces": [piece.model_dump() for piece in pieces_of(answer)],
+            "tolerance": answer.tolerance[0],
+            "sizes": [size.model_dump() for size in sizes],
+            "sketch": asdict(sketch(molecule.smiles)),
+            "scale": [as_hex(color) for color in RAMP],
+            "signed_scale": [as_hex(color) for color in SIGNED],
+        }
+    )
 
 
-@dataclass(frozen=True)
-class ExplainOne:
-    """The atom scores of one molecule by a post-hoc method, and the parts that follow from them."""
-
-    model: str
-    asked: schemas.ExplainRequest
-    max_atoms: int
-
-    def __call__(self, desk: Desk) -> bytes:
-        """JSON of :class:`~vgib.serve.schemas.ExplainAnswer`."""
-        asked = self.asked
-        molecule = inspect(asked.molecule, desk.shelf.get(self.model), max_atoms=self.max_atoms)
-        scores = desk.explaining.scores(self.model, asked.method, molecule.answer.graphs)
-        answer = molecule.answer.with_scores(scores)
-        by = asked.by or (None if asked.rule else "scores")
-        selection = Selection.of(None, asked.rule, by, asked.n)
-        sizes = sizes_of(answer, selection, quantity(answer))
-        return json_bytes(
-            {
-                "model": self.model,
-                "method": asked.method,
-                "smiles": molecule.smiles,
-                "scores": [round(score, DECIMALS) for score in scores],
-                "sizes": [asdict(size) for size in sizes],
-            }
-        )
+def explained(name: str, asked: schemas.ExplainRequest, max_atoms: int, desk: Desk) -> bytes:
+    """JSON of :class:`~vgib.serve.schemas.ExplainAnswer`: scores by a method, and their parts."""
+    molecule = inspect(asked.molecule, desk.shelf.get(name), max_atoms=max_atoms)
+    scores = desk.explaining.scores(name, asked.method, molecule.answer.graphs)
+    answer = molecule.answer.with_scores(scores)
+    by = asked.by or (None if asked.rule else "scores")
+    sizes = sizes_of(answer, Selection.of(None, asked.rule, by, asked.n), quantity(answer))
+    return json_bytes(
+        {
+            "model": name,
+            "method": asked.method,
+            "smiles": molecule.smiles,
+            "scores": [round(score, DECIMALS) for score in scores],
+            "sizes": [size.model_dump() for size in sizes],
+        }
+    )
 
 
-@dataclass(frozen=True)
-class WhatIf:
-    """The prediction of what is left when only some atoms are kept."""
-
-    model: str
-    asked: schemas.WhatIfRequest
-    max_atoms: int
-
-    def __call__(self, desk: Desk) -> bytes:
-        """JSON of :class:`~vgib.serve.schemas.WhatIfAnswer`."""
-        model, atoms = desk.shelf.get(self.model), self.asked.atoms
-        molecule = inspect(self.asked.molecule, model, max_atoms=self.max_atoms)
-        followed = quantity(molecule.answer)
-        kept = keep_atoms(molecule, atoms, followed)
-        own = {"model": self.model, "atoms": sorted(set(atoms)), "quantity": followed.label}
-        return json_bytes(own | kept._asdict())
+def what_if(name: str, asked: schemas.WhatIfRequest, max_atoms: int, desk: Desk) -> bytes:
+    """JSON of :class:`~vgib.serve.schemas.WhatIfAnswer`: what is left when some atoms are kept."""
+    molecule = inspect(asked.molecule, desk.shelf.get(name), max_atoms=max_atoms)
+    followed = quantity(molecule.answer)
+    kept = keep_atoms(molecule, asked.atoms, followed)
+    own = {"model": name, "atoms": sorted(set(asked.atoms)), "quantity": followed.label}
+    return json_bytes(own | kept.model_dump())
 
 
-@dataclass(frozen=True)
-class Draw:
+def drawn(asked: schemas.DrawRequest, desk: Desk) -> str | bytes:
     """A picture of a molecule with its scores and the chosen atoms."""
-
-    asked: schemas.DrawRequest
-
-    def __call__(self, desk: Desk) -> str | bytes:
-        """The picture."""
-        asked = self.asked
-        picture: str | bytes = draw(
-            asked.molecule,
-            asked.scores,
-            asked.atoms,
-            effects=asked.effects,
-            unit=asked.unit,
-            size=(asked.width, asked.height),
-            legend=asked.legend,
-            transparent=asked.transparent,
-            format=asked.format,
-        )
-        return picture
+    picture: str | bytes = draw(
+        asked.molecule,
+        asked.scores,
+        asked.atoms,
+        effects=asked.effects,
+        unit=asked.unit,
+        size=(asked.width, asked.height),
+        legend=asked.legend,
+        transparent=asked.transparent,
+        format=asked.format,
+    )
+    return picture
 
 
-@dataclass(frozen=True)
-class ReadTable:
+def table_chunks(body: bytes, how: dict[str, Any], desk: Desk) -> list[pa.Table]:
     """The records of a file that was sent."""
-
-    body: bytes
-    how: dict[str, Any]
-
-    def __call__(self, desk: Desk) -> list[pa.Table]:
-        """Its chunks."""
-        return uploads.read_chunks(self.body, **self.how)
+    return uploads.read_chunks(body, **how)
 
 
-@dataclass(frozen=True)
-class RecognizeTable:
-    """Some rows of a table."""
-
-    model: str
-    options: dict[str, Any]
-    chunk: pa.Table
-
-    def __call__(self, desk: Desk) -> Recognized:
-        """Their results and refusals."""
-        return desk.shelf.recognize(self.model, self.options)(self.chunk)
+def recognized(name: str, options: dict[str, Any], chunk: pa.Table, desk: Desk) -> Recognized:
+    """The results and refusals of some rows of a table."""
+    return desk.shelf.recognize(name, options)(chunk)
 
 
-@dataclass(frozen=True)
-class Recur:
-    """What recurs over all molecules of a table."""
-
-    kept: Sequence[SeenMolecule] | None
-    counted: Sequence[LedgerEntry]
-
-    def __call__(self, desk: Desk) -> Recurring:
-        """Fragments, matched pairs and common cores."""
-        return what_recurs(self.kept, self.counted)
+def recurring(
+    kept: Sequence[SeenMolecule] | None, counted: Sequence[LedgerEntry], desk: Desk
+) -> Recurring:
+    """What recurs over all molecules of a table: fragments, matched pairs and common cores."""
+    return what_recurs(kept, counted)
 
 
 async def answered(question: Question, ask: Callable[[Question], Awaitable[bytes]]) -> bytes:

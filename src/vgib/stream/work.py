@@ -143,8 +143,13 @@ class Recognize:
     def _recognized(self, chunk: pa.Table) -> Recognized:
         sound = _sound(chunk)
         readings = read(_structures(sound), self._reading(sound))
+        rejected = _rejected(chunk, sound, readings)
         kept = sound.take(pa.array(readings.kept, type=pa.int64()))
-        return Recognized(self._results(kept, readings), _rejected(chunk, sound, readings))
+        if not len(kept):
+            return Recognized(self.schema(carried_fields(kept)).empty_table(), rejected)
+        notes = dict(readings.notes)
+        told = [notes.get(position) for position in readings.kept]
+        return Recognized(self.results(self._answer(readings), kept, told), rejected)
 
     def refuse(self, chunk: pa.Table, reason: str) -> Recognized:
         """Refuses every record of a chunk for the same reason."""
@@ -167,15 +172,17 @@ class Recognize:
         """The columns of the results, with those that are carried through at the end."""
         return results_schema(self.card.task, self.card.outputs, carried)
 
-    def _results(self, kept: pa.Table, readings: Readings) -> pa.Table:
-        carried = carried_fields(kept)
-        schema = self.schema(carried)
-        if not len(kept):
-            return schema.empty_table()
-        answer = self._answer(readings)
+    def results(self, answer: Answer, records: pa.Table, notes: Sequence[str | None]) -> pa.Table:
+        """What is told of molecules that the model has been asked about, a row for each.
+
+        Args:
+            answer: What it says of them.
+            records: Their lines and names, and the columns that are carried through.
+            notes: What was changed of each before use.
+        """
         selection = self.selection.or_else(self.card.selection)
         # Chosen first, by all members at once: their own choices then find most parts predicted.
-        found: list[list[Subgraph]] = [[] for _ in readings.smiles]
+        found: list[list[Subgraph]] = [[] for _ in range(len(answer.graphs))]
         why_none: Sequence[str | None] = [None] * len(found)
         if not self.scores_only:
             found, why_none = answer.explained(selection)
@@ -184,31 +191,31 @@ class Recognize:
         if self.details:
             found = answer.with_effects(found)
             effects = _lists(ptr, answer.effects, pa.float32())
-        notes = dict(readings.notes)
+        carried = carried_fields(records)
         columns: dict[str, Any] = {
-            LINE: kept[LINE],
-            ID: _optional(kept, ID),
-            SMILES: readings.smiles,
-            "note": [notes.get(position) for position in readings.kept],
+            LINE: records[LINE],
+            ID: _optional(records, ID),
+            SMILES: answer.graphs.ids,
+            "note": notes,
             **_predictions(answer),
             "stability": _stability(answer, selection, found),
             "scores": _lists(ptr, answer.node_scores, pa.float32()),
             "effects": effects,
             "subgraphs": _subgraphs(found),
             "why_none": why_none,
-            **self._beside(answer, readings),
+            **self._beside(answer),
             "model": [self.name] * len(found),
-            **{field.name: kept[field.name] for field in carried},
+            **{field.name: records[field.name] for field in carried},
         }
-        return pa.table(columns, schema=schema)
+        return pa.table(columns, schema=self.schema(carried))
 
-    def _beside(self, answer: Answer, readings: Readings) -> dict[str, Any]:
+    def _beside(self, answer: Answer) -> dict[str, Any]:
         """What stands beside each prediction."""
         if not self.details:
             return {name: pa.nulls(len(answer.graphs), kind) for name, kind in BESIDE.items()}
         half = self.card.interval
-        mols, known = readings.mols or readings.smiles, self.recognizer.known_
-        told = beside(mols, known, self.card.largest)
+        mols = answer.mols or answer.graphs.ids or ()
+        told = beside(mols, self.recognizer.known_, self.card.largest)
         return {
             "interval": [
                 None if half is None else [value - half, value + half] for value in answer.followed

@@ -35,7 +35,6 @@ ELSEWHERE = {
     "data/tu_files.py": "tests/data/test_tu.py",
     "experiments/engine/cells.py": "tests/experiments/table4/test_table.py",
     "experiments/engine/coverage.py": "tests/experiments/table4/test_table.py",
-    "experiments/engine/drawing.py": "tests/experiments/table4/test_table.py",
     "experiments/engine/finished.py": "tests/experiments/engine/test_runner.py",
     "experiments/engine/jobs.py": "tests/experiments/engine/test_recipe.py",
     "experiments/figure1/table.py": "tests/experiments/table2/test_table.py",

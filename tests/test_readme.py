@@ -40,6 +40,15 @@ def test_the_tables_of_results_are_those_of_the_committed_records(name: str) -> 
         assert committed == text, f"run vgib report {name} --out results/tables"
 
 
+@pytest.mark.parametrize("name", RECORDED)
+def test_no_column_and_no_table_hides_another_one_of_its_name(name: str) -> None:
+    titles = [table.title for table in drawn(name).tables]
+    assert len(set(titles)) == len(titles)
+    for table in drawn(name).tables:
+        assert "table" not in table.headers
+        assert len(set(table.headers)) == len(table.headers), table.title
+
+
 def test_a_claim_without_records_has_no_line(monkeypatch: pytest.MonkeyPatch) -> None:
     missing = claims.Claim("unknown", "...", "0.5", "", "vgib run unknown")
     known = claims.Claim("known", "0.9", "0.5", "", "vgib run known")

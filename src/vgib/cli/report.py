@@ -61,7 +61,7 @@ def report(
             for file, text in drawn.figures.items():
                 write_text(folder / file, text)
         if as_json:
-            console.show_json({made.name: drawn.summary})
+            console.show_json({made.name: drawn.rows()})
         else:
             typer.echo(drawing.markdown(made, records, drawn))
     if out is not None and name == "all":

@@ -11,7 +11,7 @@ from vgib.experiments.engine.tables import TextTable
 
 def test_the_page_holds_every_table_and_figure_and_loads_nothing(tmp_path: Path) -> None:
     table = TextTable("A <title>", ("a", "b"), [("1", "2")])
-    drawn = Drawn([table], table, [], {"x.svg": "<svg/>"})
+    drawn = Drawn([table], {"x.svg": "<svg/>"})
     page = overview([(recipe("table1"), Records(tmp_path), drawn)])
     assert page.count("<section>") == 1 and "A &lt;title&gt;" in page
     assert "cells are complete; `vgib run table1`" in page
@@ -20,7 +20,7 @@ def test_the_page_holds_every_table_and_figure_and_loads_nothing(tmp_path: Path)
 
 
 def test_the_papers_tables_come_first(tmp_path: Path) -> None:
-    empty = Drawn([], TextTable("", ()), [])
+    empty = Drawn([])
     names = ("known_answers", "figure1", "table1")
     page = overview([(recipe(name), Records(tmp_path), empty) for name in names])
     places = [page.index(recipe(name).summary.replace("'", "&#x27;")) for name in names]

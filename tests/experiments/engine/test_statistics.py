@@ -12,7 +12,6 @@ from vgib.experiments.engine.statistics import (
     combined_interval,
     corrected_interval,
     over_seeds,
-    plain,
     signed,
     spread,
     verdict,
@@ -99,10 +98,6 @@ def test_ranks_of_nothing() -> None:
 def test_spread_is_the_sample_standard_deviation() -> None:
     assert spread([1.0, 3.0]) == pytest.approx(math.sqrt(2))
     assert math.isnan(spread([1.0]))
-
-
-def test_json_has_no_nan() -> None:
-    assert [plain(value) for value in (0.5, math.nan, math.inf, -math.inf)] == [0.5] + [None] * 3
 
 
 def test_seeds_have_students_interval() -> None:

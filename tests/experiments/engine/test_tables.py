@@ -3,7 +3,7 @@
 import csv
 import io
 
-from vgib.experiments.engine.tables import TextTable
+from vgib.experiments.engine.tables import TextTable, csv_text
 
 TABLE = TextTable("Share & spread", ("name", "value"), [("a_b", "0.5 ± 0.1"), ("c|d", "50 %")])
 
@@ -16,7 +16,16 @@ def test_markdown_keeps_its_columns() -> None:
 
 
 def test_csv_comes_back() -> None:
-    assert list(csv.reader(io.StringIO(TABLE.csv())))[1:] == [list(row) for row in TABLE.rows]
+    rows = TABLE.named_rows()
+    assert [row["table"] for row in rows] == [TABLE.title] * 2
+    assert list(csv.DictReader(io.StringIO(csv_text(rows)))) == rows
+
+
+def test_csv_holds_tables_with_different_columns() -> None:
+    other = TextTable("Legs", ("name", "legs"), [("cat", "4")])
+    rows = [*TABLE.named_rows(), *other.named_rows()]
+    read = list(csv.DictReader(io.StringIO(csv_text(rows))))
+    assert read[0]["legs"] == "" and read[2] == {"value": ""} | rows[2]
 
 
 def test_latex_escapes_its_signs() -> None:

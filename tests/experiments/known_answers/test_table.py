@@ -86,5 +86,4 @@ def test_the_page_and_the_numbers_of_every_seed(made: Recipe, records: Records) 
     drawn = drawing.draw(made, records)
     text = drawing.markdown(made, records, drawn)
     assert "`vgib run known_answers` computes the rest" in text
-    assert len(drawn.numbers.rows) == 35
-    assert drawn.summary[0]["seeds"] == 5
+    assert any(row["vgib"] == "0.920 ± 0.016" for row in drawn.rows() if "vgib" in row)

@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -90,9 +89,7 @@ def rows(made: Recipe, records: Records) -> list[CliffRow]:
 def draw(made: Recipe, records: Records) -> Drawn:
     """Who knows which change raised the activity."""
     found = rows(made, records)
-    return Drawn(
-        [direction_table(found), difference_table(found)], long_table(found), summary(found)
-    )
+    return Drawn([direction_table(found), difference_table(found)])
 
 
 def direction_table(found: Sequence[CliffRow]) -> TextTable:
@@ -128,32 +125,6 @@ def difference_table(found: Sequence[CliffRow]) -> TextTable:
         lines,
         name="differences",
     )
-
-
-def long_table(found: Sequence[CliffRow]) -> TextTable:
-    """One row for each job with all its numbers, for other programs."""
-    names = (
-        *MEASURES,
-        *(f"{kind}_{pairs}" for pairs in PAIRS for kind in ("right", "pairs", "direction")),
-    )
-    lines = []
-    for row in found:
-        for target, own in row.records.items():
-            for seed, record in sorted(own.items()):
-                values = [record["result"][name] for name in names]
-                lines.append((row.method, target, str(seed), *map(_number, values)))
-    return TextTable("jobs", ("method", "target", "seed", *names), lines)
-
-
-def summary(found: Sequence[CliffRow]) -> list[dict[str, Any]]:
-    """The headline numbers, for machines."""
-    return [
-        {"method": row.method, "jobs": sum(map(len, row.records.values()))}
-        | {f"direction_{pairs}": row.direction(pairs).to_json() for pairs in PAIRS}
-        | {name: row.mean(name) for name in MEASURES}
-        for row in found
-        if row.records
-    ]
 
 
 def _number(value: float | None) -> str:

@@ -1,14 +1,12 @@
 """Everything that is drawn from the records of an experiment: texts by the name of their file."""
 
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Self
 
 from vgib.experiments.engine import folders
 from vgib.experiments.engine.coverage import of_recipe
 from vgib.experiments.engine.recipe import Recipe
 from vgib.experiments.engine.records import Records
-from vgib.experiments.engine.tables import TextTable
+from vgib.experiments.engine.tables import TextTable, csv_text
 
 
 @dataclass(frozen=True)
@@ -16,49 +14,30 @@ class Drawn:
     """What an experiment's ``table.py`` makes of its records.
 
     Attributes:
-        tables: To be read by people, in their order.
-        numbers: All numbers in one table, for other programs.
-        summary: The headline numbers, for machines.
-        figures: SVG by the name of its file.
+        tables: In their order.
+        figures: SVG by the name of its file; empty text for one that has nothing to show.
     """
 
     tables: list[TextTable]
-    numbers: TextTable
-    summary: list[dict[str, Any]]
     figures: dict[str, str] = field(default_factory=dict)
 
-    @classmethod
-    def of_tables(
-        cls, tables: Sequence[TextTable], figures: Mapping[str, str] | None = None
-    ) -> Self:
-        """An experiment whose tables hold all its numbers; figures without a content are left out.
-
-        Numbers are those of the first table; the summary has a line for each row of every table.
-        """
-        summary = [
-            dict(zip(table.headers, row, strict=True)) for table in tables for row in table.rows
-        ]
-        numbers = tables[0] if tables else TextTable("", ())
-        return cls(list(tables), numbers, summary, with_content(figures or {}))
-
-
-def with_content(figures: Mapping[str, str]) -> dict[str, str]:
-    """The figures that have something to show."""
-    return {name: svg for name, svg in figures.items() if svg}
+    def rows(self) -> list[dict[str, str]]:
+        """Every row of every table, for other programs."""
+        return [row for table in self.tables for row in table.named_rows()]
 
 
 def draw(made: Recipe, records: Records) -> Drawn:
-    """The tables of a recipe, from its records alone."""
-    found: Drawn = folders.draw_of(made.drawn_by)(made, records)
-    return found
+    """The tables of a recipe, and its figures that have something to show, from records alone."""
+    drawn: Drawn = folders.draw_of(made.drawn_by)(made, records)
+    return Drawn(drawn.tables, {name: svg for name, svg in drawn.figures.items() if svg})
 
 
 def files(made: Recipe, records: Records, drawn: Drawn) -> dict[str, str]:
-    """The same as files: Markdown, LaTeX, and all numbers as CSV."""
+    """The tables as files: Markdown, LaTeX, and one CSV with the rows of all of them."""
     return {
         f"{made.name}.md": markdown(made, records, drawn),
         f"{made.name}.tex": "\n\n".join(table.latex() for table in drawn.tables) + "\n",
-        f"{made.name}.csv": drawn.numbers.csv(),
+        f"{made.name}.csv": csv_text(drawn.rows()),
     }
 
 

@@ -2,8 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from math import inf, isnan, nan, sqrt
-from typing import Any
+from math import inf, nan, sqrt
 
 import numpy as np
 import numpy.typing as npt
@@ -120,8 +119,3 @@ def average_ranks(scores: npt.ArrayLike) -> list[float]:
 def spread(values: Sequence[float]) -> float:
     """The standard deviation, as the paper gives it; NaN for a single value."""
     return float(np.std(values, ddof=1)) if len(values) > 1 else nan
-
-
-def plain(value: float) -> Any:
-    """A number for JSON, which has no NaN and no infinity."""
-    return None if isnan(value) or abs(value) == inf else value

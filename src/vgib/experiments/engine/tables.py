@@ -1,8 +1,8 @@
-"""A table of text, written three ways: Markdown, CSV, LaTeX."""
+"""A table of text, written as Markdown, as LaTeX, and as rows for other programs."""
 
 import csv
 import io
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -33,11 +33,11 @@ class TextTable:
         drawn = [f"| {' | '.join(cell.replace('|', '/') for cell in line)} |" for line in lines]
         return "\n".join([f"**{self.title}**", "", *drawn])
 
-    def csv(self) -> str:
-        """The table as CSV with a header line; the title is left out."""
-        file = io.StringIO()
-        csv.writer(file, lineterminator="\n").writerows([self.headers, *self.rows])
-        return file.getvalue()
+    def named_rows(self) -> list[dict[str, str]]:
+        """Each row by the headers, with the title as ``table``."""
+        return [
+            {"table": self.title} | dict(zip(self.headers, row, strict=True)) for row in self.rows
+        ]
 
     def latex(self) -> str:
         """A ``table`` with the rules of the ``booktabs`` package."""
@@ -92,6 +92,20 @@ def crossed(
         (*row, *(texts.get(each, missing) for each in columns)) for row, texts in rows.items()
     ]
     return TextTable(title, (*heads, *columns), [*filled, *last], name)
+
+
+def csv_text(rows: Sequence[Mapping[str, str]]) -> str:
+    r"""Rows as CSV: a column for each name that any row has, empty where a row lacks it.
+
+    >>> csv_text([{"pet": "cat", "legs": "4"}, {"pet": "fish", "fins": "7"}])
+    'pet,legs,fins\ncat,4,\nfish,,7\n'
+    """
+    file = io.StringIO()
+    columns = dict.fromkeys(name for row in rows for name in row)
+    writer = csv.DictWriter(file, list(columns), restval="", lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(rows)
+    return file.getvalue()
 
 
 def _escaped(text: str) -> str:

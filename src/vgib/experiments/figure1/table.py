@@ -18,7 +18,7 @@ def draw(made: Recipe, records: Records) -> Drawn:
     """Figure 1, and how stable the terms are."""
     found = courses(made, records)
     tables = [stability_table(found)] if any(course.traces for course in found) else []
-    return Drawn.of_tables(tables, {f"{made.name}.svg": figure(found)})
+    return Drawn(tables, {f"{made.name}.svg": figure(found)})
 
 
 def stability_table(found: Sequence[Course]) -> TextTable:

@@ -54,7 +54,7 @@ def disturbances(made: Recipe, records: Records) -> list[Disturbance]:
 def draw(made: Recipe, records: Records) -> Drawn:
     """Figure 2(b) and its numbers."""
     found = disturbances(made, records)
-    return Drawn.of_tables([table(found)], {f"{made.name}.svg": figure(found)})
+    return Drawn([table(found)], {f"{made.name}.svg": figure(found)})
 
 
 def table(found: Sequence[Disturbance]) -> TextTable:

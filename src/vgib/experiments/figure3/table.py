@@ -1,6 +1,5 @@
 """Figure 3 from its records: the same molecules with the subgraph of each method side by side."""
 
-from collections.abc import Sequence
 from html import escape
 from typing import Any
 
@@ -22,7 +21,7 @@ Shown = dict[str, Any]
 def draw(made: Recipe, records: Records) -> Drawn:
     """Figure 3, a picture for each property, and the divergences in it."""
     found = shown(made, records)
-    return Drawn.of_tables(tables(found), pictures(found, made.name))
+    return Drawn(tables(found), pictures(found, made.name))
 
 
 def shown(made: Recipe, records: Records) -> dict[tuple[str, str], dict[str, list[Shown]]]:
@@ -119,6 +118,6 @@ def pictures(found: dict[tuple[str, str], dict[str, list[Shown]]], name: str) ->
     }
 
 
-def tables(found: dict[tuple[str, str], dict[str, list[Shown]]]) -> Sequence[TextTable]:
+def tables(found: dict[tuple[str, str], dict[str, list[Shown]]]) -> list[TextTable]:
     """One for each picture."""
     return [table(place, methods) for place, methods in found.items()]

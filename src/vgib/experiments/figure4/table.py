@@ -4,11 +4,11 @@ from collections.abc import Sequence
 from typing import Any
 
 from vgib.experiments.engine.curves import new_figure, svg
-from vgib.experiments.engine.drawing import Drawn, with_content
+from vgib.experiments.engine.drawing import Drawn
 from vgib.experiments.engine.recipe import Recipe
 from vgib.experiments.engine.records import Records
 from vgib.experiments.engine.tables import TextTable
-from vgib.experiments.table3.table import SIDES, SIGNS, FidelityCell, cells, long_table, summary
+from vgib.experiments.table3.table import SIDES, SIGNS, FidelityCell, cells
 
 STYLE = {
     "random": ("#bdbdbd", ":"),
@@ -30,9 +30,7 @@ STYLE = {
 def draw(made: Recipe, records: Records) -> Drawn:
     """Figure 4 and its numbers."""
     found = cells(made, records)
-    figures = with_content({f"{made.name}.svg": figure(found)})
-    told = summary(found, str(made.control))
-    return Drawn(curve_tables(found), long_table(found), told, figures)
+    return Drawn(curve_tables(found), {f"{made.name}.svg": figure(found)})
 
 
 def curve_tables(found: Sequence[FidelityCell]) -> list[TextTable]:

@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -56,8 +55,7 @@ def cells(made: Recipe, records: Records) -> list[KnownCell]:
 
 def draw(made: Recipe, records: Records) -> Drawn:
     """How well the parts of each method agree with what is known."""
-    found = cells(made, records)
-    return Drawn(tables(found), long_table(found), summary(found))
+    return Drawn(tables(cells(made, records)))
 
 
 def tables(found: Sequence[KnownCell]) -> list[TextTable]:
@@ -128,29 +126,6 @@ def published_table(found: Sequence[KnownCell]) -> TextTable:
     return TextTable(
         "Rivals by their authors' protocol beside their published numbers", headers, rows, "Rivals"
     )
-
-
-def long_table(found: Sequence[KnownCell]) -> TextTable:
-    """One row for each cell and seed with all its numbers, for other programs."""
-    names = (*MEASURES, "kept", "share", "accuracy_explained", "part_accuracy")
-    rows = []
-    for cell in found:
-        for seed in sorted(cell.records):
-            values = [cell.value(seed, name) for name in names]
-            shown = ["" if value is None else f"{value:.5g}" for value in values]
-            rows.append((cell.life, cell.dataset, cell.method, str(seed), *shown))
-    return TextTable("cells", ("life", "dataset", "method", "seed", *names), rows)
-
-
-def summary(found: Sequence[KnownCell]) -> list[dict[str, Any]]:
-    """The means, for machines."""
-    return [
-        {"life": cell.life, "dataset": cell.dataset, "method": cell.method}
-        | {"seeds": len(cell.records)}
-        | {name: float(np.mean(v)) if (v := cell.values(name)) else None for name in MEASURES}
-        for cell in found
-        if cell.records
-    ]
 
 
 def short(dataset: str) -> str:

@@ -27,7 +27,7 @@ GAIN = f"{OURS} less {CONTROL}, paired over seeds"
 def draw(made: Recipe, records: Records) -> Drawn:
     """One table for each measure: how a method does that learned from spoiled data."""
     found = cells(made, records)
-    return Drawn.of_tables([measure_table(found, name) for name in MEASURES])
+    return Drawn([measure_table(found, name) for name in MEASURES])
 
 
 def measure_table(found: Sequence[KnownCell], name: str) -> TextTable:

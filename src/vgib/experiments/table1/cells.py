@@ -77,10 +77,6 @@ class DivergenceCell(SeededCell):
         """The numbers of each molecule, ``[molecules, names]`` for each seed."""
         return [known_rows([result[part][name] for name in names]) for result in self.results]
 
-    def interval(self, part: str) -> Estimate:
-        """The mean divergence."""
-        return over_seeds([group.mean() for group in self.groups(part, "each")])
-
     def difference(self, part: str, control: str = "each_random") -> Estimate:
         """Divergence less that of a control on the same molecules; below zero is better."""
         means = (group.mean(0) for group in self.groups(part, "each", control))

@@ -1,15 +1,13 @@
 """Table 1 from its records: every divergence beside the controls of the same size."""
 
 from collections.abc import Callable, Sequence
-from math import nan
-from typing import Any
 
 import numpy as np
 
-from vgib.experiments.engine.drawing import Drawn, with_content
+from vgib.experiments.engine.drawing import Drawn
 from vgib.experiments.engine.recipe import Recipe
 from vgib.experiments.engine.records import Records
-from vgib.experiments.engine.statistics import plain, signed
+from vgib.experiments.engine.statistics import signed
 from vgib.experiments.engine.tables import TextTable, crossed
 from vgib.experiments.table1 import curves
 from vgib.experiments.table1.cells import VERSIONS, DivergenceCell, cells
@@ -32,7 +30,7 @@ def draw(made: Recipe, records: Records) -> Drawn:
         f"{made.name}_size.svg": curves.size_curves(found),
         f"{made.name}_gap.svg": curves.gap_bars(found),
     }
-    return Drawn(tables(found), long_table(found), summary(found), with_content(figures))
+    return Drawn(tables(found), figures)
 
 
 def tables(found: Sequence[DivergenceCell]) -> list[TextTable]:
@@ -204,7 +202,8 @@ def ring_table(found: Sequence[DivergenceCell]) -> TextTable:
     title = f"{_place(found)}, no ring cut: at the method's own size, then at half size"
     headers = (
         *("method", "divergence", "kept", "random", "best", "less random [95 %]"),
-        *("at half", "kept", "random", "best", "less random [95 %]", "gap closed [95 %]"),
+        *("at half: divergence", "at half: kept", "at half: random", "at half: best"),
+        *("at half: less random [95 %]", "at half: gap closed [95 %]"),
     )
     return TextTable(title, headers, [_ring_row(cell) for cell in found])
 
@@ -237,59 +236,6 @@ def curve_table(found: Sequence[DivergenceCell]) -> TextTable:
         gains = np.subtract(cell.curve("divergence"), cell.curve("random"))
         rows.append((cell.method, *(f"{gain:+.3f}" for gain in gains)))
     return TextTable(title, headers, rows)
-
-
-def long_table(found: Sequence[DivergenceCell]) -> TextTable:
-    """One row for each cell with all its numbers, for other programs."""
-    headers = (
-        *("version", "property", "method", "seeds", "rule", "divergence", "low", "high", "spread"),
-        *("paper_divergence", "paper_spread", "kept_share", "random", "best", "difference"),
-        *("difference_low", "difference_high", "gap_closed", "gap_low", "gap_high"),
-    )
-    rows = [
-        _long_row(cell, part)
-        for cell in found
-        if cell.records
-        for part in ("paper", "ring_intact", "half")
-    ]
-    return TextTable("cells", headers, rows)
-
-
-def _long_row(cell: DivergenceCell, part: str) -> tuple[str, ...]:
-    level, gain, gap = cell.interval(part), cell.difference(part), cell.gap_closed(part)
-    numbers = (
-        *(level.value, level.low, level.high, cell.spread(part)),
-        *(cell.published or (nan, nan)),
-        *(cell.mean(part, name) for name in ("kept_share", "random", "best")),
-        *(gain.value, gain.low, gain.high, gap.value, gap.low, gap.high),
-    )
-    shown = ["" if plain(number) is None else f"{number:.5g}" for number in numbers]
-    seeds = str(len(cell.records))
-    return (cell.version, cell.target, cell.method, seeds, part, *shown)
-
-
-def summary(found: Sequence[DivergenceCell]) -> list[dict[str, Any]]:
-    """The headline numbers of each cell that has records, for machines."""
-    return [
-        {
-            "version": cell.version,
-            "property": cell.target,
-            "method": cell.method,
-            "seeds": len(cell.records),
-            "divergence": cell.mean("half", "divergence"),
-            "kept_share": cell.mean("half", "kept_share"),
-            **{
-                name: {key: plain(value) for key, value in vars(number).items()}
-                for name, number in (
-                    ("less_random_at_half", cell.difference("half")),
-                    ("gap_closed_at_half", cell.gap_closed("half")),
-                    ("gap_closed_over_sizes", cell.gap_closed("over_sizes")),
-                )
-            },
-        }
-        for cell in found
-        if cell.records
-    ]
 
 
 def percent(share: Estimate) -> str:

@@ -48,7 +48,7 @@ def courses(made: Recipe, records: Records) -> list[Course]:
 
 def draw(made: Recipe, records: Records) -> Drawn:
     """The one table: seconds of training."""
-    return Drawn.of_tables([time_table(courses(made, records), str(made.control))])
+    return Drawn([time_table(courses(made, records), str(made.control))])
 
 
 def time_table(found: Sequence[Course], control: str) -> TextTable:
@@ -68,7 +68,7 @@ def time_table(found: Sequence[Course], control: str) -> TextTable:
             )
         )
     title = "Seconds of training on the QED list, one core of a processor; the paper: one TITAN RTX"
-    headers = ("method", "seconds", f"times {control}", "paper, seconds", f"times {control}")
+    headers = ("method", "seconds", f"times {control}", "paper, seconds", f"paper, times {control}")
     return TextTable(title, headers, rows, name="times")
 
 

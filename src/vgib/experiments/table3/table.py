@@ -15,7 +15,7 @@ from vgib.experiments.engine.cells import SeededCell, begun, recorded
 from vgib.experiments.engine.drawing import Drawn
 from vgib.experiments.engine.recipe import Recipe
 from vgib.experiments.engine.records import Records
-from vgib.experiments.engine.statistics import Array, over_seeds, plain, signed, verdict
+from vgib.experiments.engine.statistics import Array, over_seeds, signed, verdict
 from vgib.experiments.engine.tables import TextTable, crossed
 from vgib.metrics import Estimate
 
@@ -156,7 +156,7 @@ def comparisons(found: Sequence[FidelityCell], ours: str) -> list[Comparison]:
 def draw(made: Recipe, records: Records) -> Drawn:
     """Table 3, and the row that is compared with the others against each of them."""
     found, ours = cells(made, records), str(made.control)
-    return Drawn(tables(found, ours), long_table(found), summary(found, ours))
+    return Drawn(tables(found, ours))
 
 
 def tables(found: Sequence[FidelityCell], ours: str) -> list[TextTable]:
@@ -225,7 +225,7 @@ def comparison_table(compared: Sequence[Comparison], ours: str) -> TextTable:
         f"{ours} against every other row: better / tie / worse over networks and shares, paired "
         "over molecules, 95 % intervals over seeds; and the mean gain"
     )
-    headers = ("against", "Fidelity+", "gain", "Fidelity-", "gain")
+    headers = ("against", "Fidelity+", "gain in Fidelity+", "Fidelity-", "gain in Fidelity-")
     return TextTable(title, headers, [(m, *texts) for m, texts in rows.items()], name="against")
 
 
@@ -317,48 +317,6 @@ def network_table(found: Sequence[FidelityCell]) -> TextTable:
     title = "The networks: accuracy, that of composition alone, and the ceiling of Fidelity+"
     headers = ("property", "network", "accuracy", "composition alone", "ceiling")
     return TextTable(title, headers, list(rows.values()), name="networks")
-
-
-def long_table(found: Sequence[FidelityCell]) -> TextTable:
-    """One row for each cell and share with its numbers, for other programs."""
-    headers = (
-        *("property", "network", "method", "keep_ratio", "seeds", "fidelity_plus"),
-        *("fidelity_minus", "plus_agreement", "minus_agreement", "plus_probability"),
-        *("minus_probability", "judge_plus", "judge_minus", "capped_plus", "capped_minus"),
-    )
-    rows = []
-    for cell in found:
-        for at, ratio in enumerate(cell.ratios):
-            numbers = [
-                *(cell.fidelity(side, at) for side in SIDES),
-                *(
-                    float(np.mean([result[f"{side}_{name}"][at] for result in cell.results]))
-                    for name in ("agreement", "probability")
-                    for side in SIDES
-                ),
-                *(cell.fidelity(side, at, name) for name in ("judge", "capped") for side in SIDES),
-            ]
-            shown = [f"{number:.5g}" for number in numbers]
-            head = (cell.target, cell.gnn, cell.method, f"{ratio:g}", str(len(cell.records)))
-            rows.append((*head, *shown))
-    return TextTable("cells", headers, rows)
-
-
-def summary(found: Sequence[FidelityCell], ours: str) -> list[dict[str, Any]]:
-    """Our row against every other, for machines."""
-    return [
-        {
-            "against": one.method,
-            "measure": SIGNS[one.side],
-            "win": one.verdicts["win"],
-            "tie": one.verdicts["tie"],
-            "loss": one.verdicts["loss"],
-            "gain": plain(float(np.mean([g.value for _, _, g in one.gains])))
-            if one.gains
-            else None,
-        }
-        for one in comparisons(found, ours)
-    ]
 
 
 def _place(cell: FidelityCell, ratio: float) -> int:

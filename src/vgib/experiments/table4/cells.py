@@ -17,7 +17,6 @@ from vgib.experiments.engine.statistics import (
     average_ranks,
     combined_interval,
     corrected_interval,
-    plain,
     spread,
     verdict,
 )
@@ -200,12 +199,6 @@ class Summary:
     def verdicts(self) -> str:
         """``wins / ties / losses``."""
         return f"{self.wins} / {self.ties} / {self.losses}"
-
-    def to_json(self) -> dict[str, Any]:
-        """Plain values."""
-        gain = self.gain and {k: plain(v) for k, v in vars(self.gain).items()}
-        rest = {"kept_share": plain(self.kept_share), "collapsed": plain(self.collapsed)}
-        return vars(self) | {"gain": gain} | rest
 
 
 def summaries(found: Sequence[AccuracyCell], control: str) -> list[Summary]:

@@ -1,14 +1,11 @@
 """Table 4 from its records: each bottleneck against the plain backbone, over the same folds."""
 
 from collections.abc import Callable, Sequence
-from math import nan
-
-import numpy as np
 
 from vgib.experiments.engine.drawing import Drawn
 from vgib.experiments.engine.recipe import Recipe
 from vgib.experiments.engine.records import Records
-from vgib.experiments.engine.statistics import plain, signed, spread
+from vgib.experiments.engine.statistics import signed
 from vgib.experiments.engine.tables import TextTable, crossed
 from vgib.experiments.table4.cells import (
     AccuracyCell,
@@ -21,25 +18,20 @@ from vgib.experiments.table4.cells import (
 
 
 def draw(made: Recipe, records: Records) -> Drawn:
-    """Table 4, and each bottleneck against the control."""
-    found = cells(made, records)
-    told = [one.to_json() for one in summaries(found, str(made.control))]
-    return Drawn(tables(made, records), long_table(found), told)
-
-
-def tables(made: Recipe, records: Records) -> list[TextTable]:
     """The summary, the gains, the halves of Table 4, paired differences, kept shares and hours."""
-    found = cells(made, records)
-    control = str(made.control)
-    return [
-        summary_table(summaries(found, control), control),
-        gains_table(found, control),
-        view_gains_table(found, control),
-        *(accuracy_table(found, readout) for readout in made.grid["readout"]),
-        *(difference_table(found, readout, control) for readout in made.grid["readout"]),
-        *(kept_table(found, readout, control) for readout in made.grid["readout"]),
-        hours_table(found),
-    ]
+    found, control = cells(made, records), str(made.control)
+    readouts = made.grid["readout"]
+    return Drawn(
+        [
+            summary_table(summaries(found, control), control),
+            gains_table(found, control),
+            view_gains_table(found, control),
+            *(accuracy_table(found, readout) for readout in readouts),
+            *(difference_table(found, readout, control) for readout in readouts),
+            *(kept_table(found, readout, control) for readout in readouts),
+            hours_table(found),
+        ]
+    )
 
 
 def accuracy_table(found: Sequence[AccuracyCell], readout: str) -> TextTable:
@@ -167,27 +159,3 @@ def hours_table(found: Sequence[AccuracyCell]) -> TextTable:
     ]
     title = "Processor hours of what is recorded, from loading to trained"
     return TextTable(title, ("bottleneck", *datasets, "all"), rows)
-
-
-def long_table(found: Sequence[AccuracyCell]) -> TextTable:
-    """One row for each cell with all its numbers, for other programs."""
-    headers = (
-        *("dataset", "readout", "encoder", "bottleneck", "folds", "accuracy", "spread"),
-        *("paper_accuracy", "paper_spread", "difference", "low", "high", "kept_share"),
-        *("folds_all_kept", "folds_none_kept", "cpu_seconds_per_fold"),
-    )
-    return TextTable("cells", headers, [_long_row(cell) for cell in found if cell.results])
-
-
-def _long_row(cell: AccuracyCell) -> tuple[str, ...]:
-    gap, seen = cell.difference, cell.published
-    numbers = (
-        *(cell.mean, spread(cell.accuracies)),
-        *(seen if seen is not None else (nan, nan)),
-        *((gap.value, gap.low, gap.high) if gap is not None else (nan, nan, nan)),
-        cell.kept_share,
-    )
-    shown = ["" if plain(number) is None else f"{number:.5g}" for number in numbers]
-    collapsed = (str(cell.collapsed["all"]), str(cell.collapsed["none"]))
-    seconds = f"{np.mean(cell.seconds):.2f}"
-    return (*cell.place, cell.bottleneck, str(len(cell.results)), *shown, *collapsed, seconds)

@@ -56,3 +56,9 @@ def test_the_budget_is_kept(model_of: Callable[[str], nn.Module], graphs: Packed
     assert process_time() - started < 5
     assert torch.isfinite(scores).all()
     assert sorted(scores[:6].tolist()) == torch.linspace(0, 1, 6).tolist()
+
+
+def test_of_equal_nodes_the_last_goes_first_and_parts_of_a_graph_are_peeled_alike() -> None:
+    parts = Data(x=torch.randn(4, 5), edge_index=torch.tensor([[0, 1], [1, 0]]))
+    order = peel(PackedGraphs.from_data([parts, PATH]), torch.zeros(8))
+    assert order.tolist() == [3.0, 2.0, 1.0, 0.0, 3.0, 2.0, 1.0, 0.0]

@@ -14,7 +14,15 @@ from vgib.errors import InputError
 from vgib.explain.explainer import Case, Explainer, explainers
 from vgib.explain.frozen import packed
 from vgib.explain.lift import to_edges
-from vgib.metrics import Array, Estimate, area_under_roc, mean, node_auc, precision_at_truth
+from vgib.metrics import (
+    Array,
+    Estimate,
+    area_under_roc,
+    mean,
+    node_auc,
+    precision_at_truth,
+    ranks,
+)
 from vgib.metrics import agreement as agreement_of_choices
 from vgib.select.masks import keep_ratio
 
@@ -234,8 +242,7 @@ def _best_match(
     truth = np.zeros((len(choices), len(scores)), dtype=bool)
     for row, nodes in zip(truth, choices, strict=True):
         row[list(nodes)] = True
-    rank = np.empty(len(scores), dtype=np.int64)
-    rank[np.argsort(-scores, kind="stable")] = np.arange(len(scores))
+    rank = ranks(scores, np.array([0, len(scores)]))
     sizes = truth.sum(1)
     ious = _iou(truth, inside[None])
     areas = np.array([area_under_roc(scores, row) for row in truth])

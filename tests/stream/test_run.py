@@ -303,3 +303,18 @@ def test_two_runs_into_one_output_are_told_of_each_other(model: Path, tmp_path: 
 
     recognize_source(["CCO"], Recognize(model), Writing((out,)), on_chunk=second)
     assert recognize_source(["CCN"], Recognize(model), Writing((out,))).recognized == 1
+
+
+@pytest.mark.hostile
+def test_a_run_that_cleans_up_leaves_the_unfinished_files_of_another(
+    model: Path, tmp_path: Path
+) -> None:
+    work, own, other = Recognize(model), tmp_path / "a.parquet", tmp_path / "a.csv"
+    parts_folder(own).mkdir()  # what an earlier run left, which was killed
+
+    def second(tally: Any) -> None:
+        recognize_source(["CCN"], work, Writing((own,)))
+
+    recognize_source(["CCO"], work, Writing((other,)), on_chunk=second)
+    assert [row["smiles"] for row in csv.DictReader(other.read_text().splitlines())] == ["CCO"]
+    assert pq.read_table(own)["smiles"].to_pylist() == ["CCN"]

@@ -23,7 +23,7 @@ from vgib.stream.schema import Recognized
 COUNTS = b"vgib"
 """The entry of a part's footer that holds its counts."""
 
-RESULTS, REJECTED, BEGUN = "results", "rejected", "begun"
+RESULTS, REJECTED, BEGUN, UNFINISHED = "results", "rejected", "begun", "unfinished"
 
 
 class PartStore:
@@ -81,6 +81,16 @@ class PartStore:
     def forget_begun(self) -> None:
         """Forgets which parts were begun."""
         shutil.rmtree(self.folder / BEGUN, ignore_errors=True)
+
+    def note_unfinished(self, output: Path) -> None:
+        """Notes the name of an output that is being written: a killed run leaves it behind."""
+        notes = self.folder / UNFINISHED
+        notes.mkdir(parents=True, exist_ok=True)
+        (notes / output.name).touch()
+
+    def unfinished(self) -> list[str]:
+        """The names of outputs that were noted."""
+        return [note.name for note in (self.folder / UNFINISHED).glob("*")]
 
     def remove(self) -> None:
         """Removes the folder with everything in it."""

@@ -1,6 +1,5 @@
 """A source of molecules to files: everything that ``vgib recognize`` does, from Python."""
 
-import glob
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import asdict, dataclass, fields
@@ -30,6 +29,7 @@ from vgib.stream.schema import Recognized
 from vgib.stream.words import about, facts, part_facts, quantity
 from vgib.stream.work import Recognize, carried_fields
 from vgib.stream.writers import (
+    Begun,
     Write,
     check_outputs,
     open_output,
@@ -118,7 +118,8 @@ def recognize_source(
         refused = free_rejected_file(writing.outs[0]) if writing.outs else None
         with ExitStack() as stack:
             unit = work.card.words.effect_unit(work.card.classes)
-            sinks = list(_sinks(stack, writing, schema, ledger, refused, unit))
+            begun = _nothing if parts is None else parts.note_unfinished
+            sinks = list(_sinks(stack, writing, schema, ledger, refused, unit, begun))
             pages = [out for out in writing.outs if out.suffix.lower() == ".html"]
             gallery = Gallery()
             if pages:
@@ -133,7 +134,9 @@ def recognize_source(
             for out in pages:
                 assert found is not None
                 text = _page(work, writing, gallery, found, tally, refused)
-                stack.enter_context(replacing(out)).write_text(text, encoding="utf-8")
+                unfinished = stack.enter_context(replacing(out))
+                begun(unfinished)
+                unfinished.write_text(text, encoding="utf-8")
         if writing.ledger is not None and found is not None:
             write_ledger(writing.ledger, found.entries)
             write_beside(writing.ledger, found)
@@ -198,7 +201,7 @@ def _parts(outs: Sequence[Path], manifest: Manifest, resume: bool) -> Iterator[P
     parts = PartStore(folder)
     with locked(folder.with_name(f".{folder.name}.lock"), repr(str(outs[0]))):
         if folder.exists():
-            _sweep(outs)
+            _sweep(parts, outs)
             if not resume or not _is_of(folder, manifest.settings):
                 parts.remove()
         manifest.write(folder)
@@ -219,11 +222,11 @@ def _is_of(folder: Path, settings: str) -> bool:
     return there is not None and there.settings == settings
 
 
-def _sweep(outs: Sequence[Path]) -> None:
-    """Removes the unfinished files that a killed run could not."""
-    for out in outs:
-        for stray in out.parent.glob(f".{glob.escape(out.stem)}.*.part"):
-            stray.unlink()
+def _sweep(parts: PartStore, outs: Sequence[Path]) -> None:
+    """Removes the unfinished files that a killed run could not; those of other runs stay."""
+    for name in parts.unfinished():
+        for out in outs:
+            out.with_name(name).unlink(missing_ok=True)
 
 
 def parts_folder(out: Path) -> Path:
@@ -255,10 +258,11 @@ def _sinks(
     ledger: Ledger,
     refused: Path | None,
     unit: str,
+    begun: Begun,
 ) -> Iterator[Sink]:
     writes = [writing.stream] if writing.stream else []
     writes += [
-        stack.enter_context(open_output(out, schema, plain=writing.plain))
+        stack.enter_context(open_output(out, schema, plain=writing.plain, begun=begun))
         for out in writing.outs
         if out.suffix.lower() != ".html"
     ]
@@ -269,7 +273,11 @@ def _sinks(
     for write in writes:
         yield _of_results(write)
     if refused is not None:
-        yield stack.enter_context(rejected_output(refused, plain=writing.plain))
+        yield stack.enter_context(rejected_output(refused, plain=writing.plain, begun=begun))
+
+
+def _nothing(unfinished: Path) -> None:
+    """Without a store of parts there is no output, and nothing to note."""
 
 
 def _of_results(write: Write) -> Sink:

@@ -26,6 +26,9 @@ from vgib.stream.schema import BESIDE, Recognized
 Write = Callable[[pa.Table], None]
 """Takes tables of results, one after the other."""
 
+Begun = Callable[[Path], None]
+"""Is told of a file that is being written and has not got its name yet."""
+
 TOLD = ("score", "keep_ratio", "value", "effect")
 """The numbers that are told of a part."""
 
@@ -65,7 +68,9 @@ def check_outputs(paths: Sequence[Path]) -> None:
 
 
 @contextmanager
-def open_output(path: Path, schema: pa.Schema, *, plain: bool = False) -> Iterator[Write]:
+def open_output(
+    path: Path, schema: pa.Schema, *, plain: bool = False, begun: Begun = lambda unfinished: None
+) -> Iterator[Write]:
     """A file of results that gets its name once the block ends without an error."""
     opened = {
         ".csv": _text(partial(csv_of, plain=plain)),
@@ -73,8 +78,10 @@ def open_output(path: Path, schema: pa.Schema, *, plain: bool = False) -> Iterat
         ".parquet": _parquet,
         ".sdf": _sdf,
     }
-    with replacing(path) as temporary, opened[path.suffix.lower()](temporary, schema) as write:
-        yield write
+    with replacing(path) as temporary:
+        begun(temporary)
+        with opened[path.suffix.lower()](temporary, schema) as write:
+            yield write
 
 
 @contextmanager
@@ -251,10 +258,13 @@ def rows_of(results: pa.Table) -> list[dict[str, Any]]:
 
 
 @contextmanager
-def rejected_output(path: Path, *, plain: bool = False) -> Iterator[Callable[[Recognized], None]]:
+def rejected_output(
+    path: Path, *, plain: bool = False, begun: Begun = lambda unfinished: None
+) -> Iterator[Callable[[Recognized], None]]:
     """The side file of refused records, as CSV; there is none when nothing was refused."""
     refused = 0
     with replacing(path) as temporary, temporary.open("w", encoding="utf-8", newline="") as file:
+        begun(temporary)
 
         def write(found: Recognized) -> None:
             nonlocal refused

@@ -13,7 +13,7 @@ from torch_geometric.loader import DataLoader
 from vgib.data.packed import PackedGraphs
 from vgib.errors import InputError
 from vgib.explain import fidelity as module
-from vgib.explain.fidelity import DEFINITIONS, fidelity, fidelity_of
+from vgib.explain.fidelity import DEFINITIONS, Judge, fidelity, fidelity_of
 from vgib.select.masks import sizes_of_ratio
 
 ModelOf = Callable[[str], nn.Module]
@@ -157,6 +157,37 @@ def test_labels_come_from_the_batches_of_a_loader_and_from_a_single_graph(
     assert loaded[0].definition == "accuracy"
     alone = scores[: data[0].num_nodes]
     assert fidelity(model, data[0], alone) == fidelity(model, data[:1], alone)
+
+
+def test_several_definitions_need_one_pass_over_the_parts(
+    model_of: ModelOf, graphs: PackedGraphs, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    definitions: list[module.Definition] = ["accuracy", "agreement", "probability"]
+    model, kept = model_of("gcn"), torch.rand(2, graphs.num_nodes) < 0.5
+    one_by_one = [
+        found
+        for each in definitions
+        for found in fidelity_of(model, graphs, kept, ~kept, shares=[0.3, 0.6], definition=each)
+    ]
+    passes = []
+    usual = Judge.outputs
+    monkeypatch.setattr(
+        Judge, "outputs", lambda self, masks: passes.append(len(masks)) or usual(self, masks)
+    )
+    judge = Judge(model, graphs)
+    assert judge.fidelities(kept, ~kept, [0.3, 0.6], definitions) == one_by_one
+    assert passes == [8]
+
+
+def test_the_precision_is_that_of_the_outputs(model_of: ModelOf, graphs: PackedGraphs) -> None:
+    judge = Judge(model_of("gcn"), graphs)
+    outputs = judge.outputs(torch.rand(1, graphs.num_nodes) < 0.5)
+    for definition in ("accuracy", "agreement", "probability"):
+        single, double = (
+            judge.differences(each, definition) for each in (outputs, outputs.double())
+        )
+        assert single.dtype == torch.float32 and double.dtype == torch.float64
+        torch.testing.assert_close(single.double(), double, equal_nan=True)
 
 
 def test_chosen_subgraphs_are_judged_as_they_are(

@@ -118,7 +118,7 @@ def fidelity(
     """
     judge = Judge(model, graphs, **judging)
     kept, chance = with_control(judge.graphs, scores, keep_ratios, torch.Generator(), seed)
-    return _at_once(judge, kept, chance, keep_ratios)
+    return judge.fidelities(kept, chance, keep_ratios)
 
 
 def fidelity_of(
@@ -141,23 +141,12 @@ def fidelity_of(
         **judging: ``definition``, ``y``, ``task`` and ``returns``; see :class:`Judging`.
     """
     judge = Judge(model, graphs, **judging)
-    return _at_once(
-        judge, masks, controls, _shares(masks, judge.graphs) if shares is None else shares
-    )
-
-
-def _at_once(
-    judge: "Judge", masks: Tensor, controls: Tensor, shares: Sequence[float]
-) -> list[Fidelity]:
-    """All parts through the model in one pass."""
-    kept = torch.cat([masks, controls])
-    outputs = judge.outputs(torch.cat([kept, ~kept]))
-    minus, plus = judge.differences(outputs).chunk(2)
-    return beside_control(judge, shares, plus, minus, judge.flips(outputs[len(kept) :]))
+    named = mean_shares(masks, judge.graphs) if shares is None else shares
+    return judge.fidelities(masks, controls, named)
 
 
 def beside_control(
-    judge: "Judge",
+    definition: Definition,
     shares: Sequence[float],
     plus: Tensor,
     minus: Tensor,
@@ -174,7 +163,7 @@ def beside_control(
         )
         found.append(
             Fidelity(
-                judge.definition,
+                definition,
                 float(share),
                 plus=mean(high),
                 minus=mean(low),
@@ -203,44 +192,15 @@ def with_control(
     return kept, chance
 
 
-@dataclass(frozen=True, eq=False)
-class PartOutputs:
-    """What a model says of whole graphs, of explanations and of what is left over.
-
-    Attributes:
-        whole: ``[graphs, outputs]``.
-        alone: Of the explanations, ``[shares, graphs, outputs]``.
-        without: Of the rest, ``[shares, graphs, outputs]``; NaN where nothing is left.
-    """
-
-    whole: Tensor
-    alone: Tensor
-    without: Tensor
-
-
-def part_outputs(
-    model: nn.Module,
-    graphs: PackedGraphs,
-    scores: Tensor,
-    *,
-    keep_ratios: Sequence[float] = KEEP_RATIOS,
-    induced: Induced = PackedGraphs.induced,
-) -> PartOutputs:
-    """The outputs behind every definition of fidelity, graph by graph, in one pass.
-
-    The arguments that are not named here are those of :func:`fidelity`.
+class Judge:
+    """The model's word on whole graphs, against its word on parts of them; see :class:`Judging`.
 
     Args:
         induced: Makes the subgraphs on a node mask, where features are to follow the cut.
+
+    Attributes:
+        whole: What the model says of the whole graphs, ``[graphs, outputs]``.
     """
-    judge = Judge(model, graphs)
-    kept = torch.stack([select.keep_ratio(scores, graphs.node_ptr, ratio) for ratio in keep_ratios])
-    alone, without = judge.outputs(torch.cat([kept, ~kept]), induced).chunk(2)
-    return PartOutputs(judge.whole, alone, without)
-
-
-class Judge:
-    """The model's word on whole graphs, against its word on parts of them; see :class:`Judging`."""
 
     def __init__(
         self,
@@ -251,63 +211,99 @@ class Judge:
         y: Tensor | None = None,
         task: ModelTask | None = None,
         returns: Returns = "raw",
+        induced: Induced = PackedGraphs.induced,
     ) -> None:
-        self.graphs, y = with_labels(graphs, y)
+        self.graphs, self.y = with_labels(graphs, y)
         self.frozen = Frozen(model, task=task, returns=returns)
+        self.induced = induced
         self.whole = predictions(self.frozen, self.graphs)
+        self.definition = self._checked(definition)
+
+    def _checked(self, definition: Definition | None) -> Definition:
+        """The definition that was asked for, or the usual one for such a model and labels."""
         is_classifier = self.frozen.is_classifier
-        guess: Definition = (
-            "change" if not is_classifier else "agreement" if y is None else "accuracy"
-        )
-        self.definition = definition or guess
-        if self.definition not in DEFINITIONS:
+        if definition is None:
+            if not is_classifier:
+                return "change"
+            return "agreement" if self.y is None else "accuracy"
+        if definition not in DEFINITIONS:
             known = ", ".join(DEFINITIONS)
             raise InputError(f"no definition of fidelity named {definition!r}. Known: {known}")
-        if (self.definition == "change") == is_classifier:
+        if (definition == "change") == is_classifier:
             kind = "a classifier" if is_classifier else "a regression model"
-            raise InputError(f"{self.definition!r} is not defined for {kind}")
-        if self.definition == "accuracy" and y is None:
+            raise InputError(f"{definition!r} is not defined for {kind}")
+        if definition == "accuracy" and self.y is None:
             raise InputError("'accuracy' needs true labels; pass y, or use 'agreement'")
-        self._measure: dict[str, Callable[[Tensor], Tensor]] = {
-            "accuracy": lambda output: torch.eq(self._class(output), torch.as_tensor(y)).float(),
-            "agreement": lambda output: torch.eq(
-                self._class(output), self._class(self.whole)
-            ).float(),
-            "probability": self._probability,
-        }
+        return definition
 
-    def differences(self, outputs: Tensor) -> Tensor:
-        """Of each graph, whole and in parts: ``[masks, graphs, outputs] -> [masks, graphs]``."""
-        if self.definition == "change":
-            return (outputs - self.whole).abs().mean(2)
-        measure = self._measure[self.definition]
-        found = torch.stack([measure(output) for output in outputs])
-        return torch.where(outputs.isnan().any(2), torch.nan, measure(self.whole) - found)
+    def fidelities(
+        self,
+        masks: Tensor,
+        controls: Tensor,
+        shares: Sequence[float],
+        definitions: Sequence[Definition] = (),
+    ) -> list[Fidelity]:
+        """Both fidelities of some subgraphs by each definition, all parts in one pass.
 
-    def flips(self, outputs: Tensor) -> Tensor | None:
-        """Whether the predicted class changes."""
-        if not self.frozen.is_classifier:
-            return None
-        same = torch.stack([self._measure["agreement"](output) for output in outputs])
-        return torch.where(outputs.isnan().any(2), torch.nan, 1 - same)
+        Args:
+            masks: ``bool [shares, nodes]``, the subgraphs.
+            controls: ``bool [shares, nodes]``, random subgraphs of the same sizes.
+            shares: What each row of ``masks`` is called.
+            definitions: Several of them; the one that this judge was made with when empty.
+        """
+        kept = torch.cat([masks, controls])
+        outputs = self.outputs(torch.cat([kept, ~kept]))
+        rest = outputs[len(kept) :]
+        flips = self.differences(rest, "agreement") if self.frozen.is_classifier else None
+        found = []
+        for definition in definitions or (self.definition,):
+            minus, plus = self.differences(outputs, definition).chunk(2)
+            found += beside_control(definition, shares, plus, minus, flips)
+        return found
 
-    def outputs(self, masks: Tensor, induced: Induced = PackedGraphs.induced) -> Tensor:
+    def differences(self, outputs: Tensor, definition: Definition | None = None) -> Tensor:
+        """Of each graph, whole and in parts: ``[masks, graphs, outputs] -> [masks, graphs]``.
+
+        NaN where nothing is left of a graph. The precision is that of ``outputs``.
+        """
+        definition = definition or self.definition
+        whole = self.whole.to(outputs)
+        if definition == "change":
+            return (outputs - whole).abs().mean(2)
+        measure = {
+            "accuracy": self.is_right,
+            "agreement": self.is_unchanged,
+            "probability": self.probability,
+        }[definition]
+        parts = torch.stack([measure(output).to(outputs) for output in outputs])
+        return torch.where(outputs.isnan().any(2), torch.nan, measure(whole).to(outputs) - parts)
+
+    def outputs(self, masks: Tensor) -> Tensor:
         """``[masks, graphs, outputs]``: all parts of all graphs as one set, or a few large ones."""
 
         def of(some: Tensor) -> Tensor:
             copies = self.graphs[torch.arange(len(self.graphs)).repeat(len(some))]
-            output = predictions(self.frozen, induced(copies, some.flatten()))
+            output = predictions(self.frozen, self.induced(copies, some.flatten()))
             return output.view(len(some), len(self.graphs), -1)
 
         at_once = max(1, MOST_EDGES // max(self.graphs.num_edges, 1))
         return torch.cat([of(some) for some in torch.split(masks, at_once)])
 
-    def _class(self, output: Tensor) -> Tensor:
-        return self.frozen.log_probabilities(output).argmax(1)
+    def is_right(self, output: Tensor) -> Tensor:
+        """Whether the predicted class of each graph is the true one, ``bool [graphs]``."""
+        return torch.eq(self._class(output), torch.as_tensor(self.y))
 
-    def _probability(self, output: Tensor) -> Tensor:
+    def is_unchanged(self, output: Tensor) -> Tensor:
+        """Whether the predicted class is that of the whole graph, ``bool [graphs]``."""
+        return torch.eq(self._class(output), self._class(self.whole))
+
+    def probability(self, output: Tensor) -> Tensor:
+        """The probability of the class that is predicted for the whole graph, ``[graphs]``."""
         chosen = self._class(self.whole).unsqueeze(1)
         return self.frozen.log_probabilities(output).exp().gather(1, chosen).squeeze(1)
+
+    def _class(self, output: Tensor) -> Tensor:
+        return self.frozen.log_probabilities(output).argmax(1)
 
 
 def with_labels(graphs: Graphs, y: Tensor | None) -> tuple[PackedGraphs, Tensor | None]:
@@ -321,7 +317,7 @@ def with_labels(graphs: Graphs, y: Tensor | None) -> tuple[PackedGraphs, Tensor 
     return data, y
 
 
-def _shares(masks: Tensor, graphs: PackedGraphs) -> list[float]:
+def mean_shares(masks: Tensor, graphs: PackedGraphs) -> list[float]:
     """The mean share of kept nodes of each choice."""
     kept = torch.cumsum(nn.functional.pad(masks.long(), (1, 0)), 1)[:, graphs.node_ptr].diff()
     shares: list[float] = (kept / graphs.sizes).nanmean(1).tolist()

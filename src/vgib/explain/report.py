@@ -24,7 +24,7 @@ from vgib.data.molecules import Molecules, Rejected
 from vgib.data.packed import PackedGraphs
 from vgib.errors import InputError
 from vgib.explain.explainer import Explainer, explainers
-from vgib.explain.fidelity import KEEP_RATIOS, Definition, Fidelity, fidelity, fidelity_of
+from vgib.explain.fidelity import KEEP_RATIOS, Definition, Judge, mean_shares, with_control
 from vgib.explain.truth import ground_truth
 from vgib.model.answer import Answer
 from vgib.model.labels import as_targets
@@ -173,20 +173,16 @@ def _measured(
     """Fidelity at every share and of the chosen subgraphs; the ground truth where it is known."""
     data, scores = answer.graphs, torch.from_numpy(answer.node_scores)
     y = _targets(model, data)
-    bare = replace(data, y=None)
     definitions: list[Definition] = ["change"]
     if model.card_.task == "classification":
         definitions = ["agreement", "probability"]
         definitions = definitions if y is None else ["accuracy", *definitions]
+    judge = Judge(model.net_, replace(data, y=None), y=y)
     shares = sorted({*KEEP_RATIOS, *(selection.sizes_asked or ())})
+    best, chance = with_control(data, scores, shares, torch.Generator(), seed)
     mask, control = _masks(answer, found, selection, seed)
-    rows: list[Fidelity] = []
-    chosen: list[Fidelity] = []
-    for definition in definitions:
-        rows += fidelity(
-            model.net_, bare, scores, keep_ratios=shares, definition=definition, y=y, seed=seed
-        )
-        chosen += fidelity_of(model.net_, bare, mask, control, definition=definition, y=y)
+    rows = judge.fidelities(best, chance, shares, definitions)
+    chosen = judge.fidelities(mask, control, mean_shares(mask, data), definitions)
     metrics: dict[str, Any] = {
         "fidelity": [row.to_json() for row in rows],
         "subgraphs": [row.to_json() for row in chosen],

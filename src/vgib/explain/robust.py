@@ -186,4 +186,4 @@ def _sampled(
         minus.append(low)
         plus.append(high)
     means = [torch.stack(draws).nanmean(0) for draws in (plus, minus)]
-    return beside_control(judge, keep_ratios, *means)
+    return beside_control(judge.definition, keep_ratios, *means)

@@ -22,17 +22,24 @@ from vgib.experiments.table3.backbones import backbone
 from vgib.experiments.table3.job import ExplanationJob
 from vgib.experiments.table3.property_sets import composition_accuracy, property_set, split_of
 from vgib.explain.explainer import Explainer, explainers
-from vgib.explain.fidelity import Fidelity, PartOutputs, fidelity, part_outputs
+from vgib.explain.fidelity import Definition, Fidelity, Judge, fidelity
 from vgib.explain.many import score
 from vgib.explain.robust import fine_tuned, fine_tuned_fidelity, robust_fidelity
 from vgib.explain.truth import self_consistency, stability
+from vgib.select.masks import keep_ratio
 
 MIDDLE = 0.5
 """The share at which the paper's Table 3 is read, and costly measures are taken."""
 
-
 BATCH_SIZE = 256
 """Graphs that are explained together: small enough for the processor's cache."""
+
+ENDINGS: dict[Definition, str] = {
+    "accuracy": "",
+    "agreement": "_agreement",
+    "probability": "_probability",
+}
+"""What a record calls the fidelities of each definition: ``plus``, ``plus_agreement``, ..."""
 
 
 def run(job: ExplanationJob, *, mirror: Where = None, cache: Where = None) -> Finished:
@@ -75,11 +82,10 @@ def explain_molecules(job: ExplanationJob, setting: Setting, folder: Path) -> Fi
     train, held_out = graphs[split.train], chosen(graphs, getattr(split, job.part), job)
     job = tuned(job, model.net, train, chosen(graphs, split.val, job))
     work = explain(job, model.net, train, held_out)
-    measure = partial(
-        part_outputs, graphs=held_out, scores=work.scores, keep_ratios=job.keep_ratios
-    )
     sampled = partial(_sampled, job, held_out, work.scores)
-    own = Answers.of(measure(model.net), held_out)
+    ratios, ptr = job.keep_ratios, held_out.node_ptr
+    kept = torch.stack([keep_ratio(work.scores, ptr, ratio) for ratio in ratios])
+    on_capped = Judge(model.net, held_out, induced=_capped)
     result = {
         "molecules": len(held_out),
         "train_molecules": len(train),
@@ -88,9 +94,9 @@ def explain_molecules(job: ExplanationJob, setting: Setting, folder: Path) -> Fi
         **{f"judge_{name}": value for name, value in judge.facts.items()},
         "removal": work.explainer.removal,
         "keep_ratios": list(job.keep_ratios),
-        **own.to_json(),
-        "judge": Answers.of(measure(judge.net), held_out).to_json(),
-        "capped": Answers.of(measure(model.net, induced=_capped), held_out).means(),
+        **answers(Judge(model.net, held_out), kept),
+        "judge": answers(Judge(judge.net, held_out), kept),
+        "capped": fidelities(on_capped, *_outputs(on_capped, kept)),
         "options": job.options,
         "robust": sampled(robust_fidelity, model.net),
         "fine_tuned": sampled(fine_tuned_fidelity, fine_tuned(model.net, train, seed=job.seed)),
@@ -152,78 +158,46 @@ def explain(
     return Work(explainer, scores, seconds)
 
 
-@dataclass(frozen=True, eq=False)
-class Answers:
-    """A model's classes for whole graphs and parts of them, against the labels.
+def answers(judge: Judge, kept: Tensor) -> dict[str, Any]:
+    """The fidelities of explanations by every definition, and graph by graph as packed bits.
 
-    ``whole [graphs]``, ``alone`` and ``without [shares, graphs]`` say where it is right;
-    ``missing`` where nothing is left to judge.
+    Args:
+        judge: The network that is asked, with the held-out molecules.
+        kept: The explanations at each share, ``bool [shares, nodes]``.
     """
+    alone, without = _outputs(judge, kept)
+    whole = judge.is_right(judge.whole)
+    # A graph of which nothing is left counts as unchanged.
+    rest = [torch.where(row.isnan().any(1), whole, judge.is_right(row)) for row in without]
+    return {
+        "accuracy": float(whole.double().mean()),
+        **fidelities(judge, alone, without, tuple(ENDINGS)),
+        "right": {
+            "whole": packed_bits(whole),
+            "alone": [packed_bits(judge.is_right(row)) for row in alone],
+            "without": [packed_bits(row) for row in rest],
+        },
+    }
 
-    parts: PartOutputs
-    whole: Tensor
-    alone: Tensor
-    without: Tensor
-    missing: Tensor
 
-    @classmethod
-    def of(cls, parts: PartOutputs, graphs: PackedGraphs) -> "Answers":
-        """The answers that outputs give, judged by the labels of the graphs."""
-        assert graphs.y is not None
-        outputs = (parts.whole, parts.alone, parts.without)
-        whole, alone, without = (torch.eq(output.argmax(-1), graphs.y) for output in outputs)
-        return cls(parts, whole, alone, without, missing=parts.without.isnan().any(-1))
+def _outputs(judge: Judge, kept: Tensor) -> tuple[Tensor, Tensor]:
+    """What is said of explanations and of what is left over, ``[shares, graphs, outputs]``."""
+    alone, without = judge.outputs(torch.cat([kept, ~kept])).double().chunk(2)
+    return alone, without
 
-    def means(self) -> dict[str, list[float]]:
-        """Both fidelities by the paper's definition at each share."""
-        whole = self.whole.double()
-        plus = torch.where(self.missing, torch.nan, whole - self.without.double())
-        return {
-            "plus": _numbers(plus.nanmean(1)),
-            "minus": _numbers((whole - self.alone.double()).mean(1)),
-        }
 
-    def to_json(self) -> dict[str, Any]:
-        """The fidelities by every definition, and graph by graph as packed bits."""
-        return {
-            "accuracy": float(self.whole.double().mean()),
-            **self.means(),
-            **self._by_agreement(),
-            **self._by_probability(),
-            "right": {
-                "whole": packed_bits(self.whole),
-                "alone": [packed_bits(row) for row in self.alone],
-                # A graph of which nothing is left counts as unchanged.
-                "without": [packed_bits(row) for row in self._unchanged()],
-            },
-        }
-
-    def _unchanged(self) -> Tensor:
-        return torch.where(self.missing, self.whole, self.without)
-
-    def _by_agreement(self) -> dict[str, list[float]]:
-        before = self.parts.whole.argmax(-1)
-        flipped = torch.where(
-            self.missing, torch.nan, (self.parts.without.argmax(-1) != before).double()
-        )
-        changed = (self.parts.alone.argmax(-1) != before).double()
-        return {
-            "plus_agreement": _numbers(flipped.nanmean(1)),
-            "minus_agreement": _numbers(changed.mean(1)),
-        }
-
-    def _by_probability(self) -> dict[str, list[float]]:
-        before = self.parts.whole.argmax(-1)
-
-        def probability(outputs: Tensor) -> Tensor:
-            place = before.expand(outputs.shape[:-1]).unsqueeze(-1)
-            return outputs.double().softmax(-1).gather(-1, place).squeeze(-1)
-
-        whole = probability(self.parts.whole)
-        return {
-            "plus_probability": _numbers((whole - probability(self.parts.without)).nanmean(1)),
-            "minus_probability": _numbers((whole - probability(self.parts.alone)).mean(1)),
-        }
+def fidelities(
+    judge: Judge,
+    alone: Tensor,
+    without: Tensor,
+    definitions: tuple[Definition, ...] = ("accuracy",),
+) -> dict[str, list[float]]:
+    """Both fidelities at each share; graphs of which nothing is left are left out."""
+    return {
+        f"{side}{ENDINGS[definition]}": _numbers(judge.differences(outputs, definition).nanmean(1))
+        for definition in definitions
+        for side, outputs in (("plus", without), ("minus", alone))
+    }
 
 
 def packed_bits(flags: Tensor) -> str:

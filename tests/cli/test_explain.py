@@ -126,6 +126,16 @@ def test_the_help_names_every_method(run: Run) -> None:
         (("--fit-on", "nowhere.csv"), 1, "there is no file 'nowhere.csv'"),
         (("--limit", "0"), 2, "Invalid value for '--limit'"),
         (("--model", "no/where"), 1, "there is no model folder"),
+        (("--close", "atoms"), 2, "--close has no use without --function; leave it out"),
+        (("--effects", "closing"), 2, "--effects has no use without --function"),
+        (("--workers", "2"), 2, "--workers has no use without --engine ray"),
+        (("--address", "auto"), 2, "--address has no use without --engine ray"),
+        (("--resume",), 2, "--resume has no use without --engine ray"),
+        (("--engine", "ray", "--limit", "3"), 2, "--limit has no use with --engine ray"),
+        (("--engine", "ray", "--target", "qed"), 2, "--target has no use with --engine ray"),
+        (("--engine", "ray", "--pictures", "3"), 2, "--pictures has no use with --engine ray"),
+        (("--engine", "ray", "--mirror", "."), 2, "--mirror has no use with --engine ray"),
+        (("--engine", "ray", "--cache", "."), 2, "--cache has no use with --engine ray"),
     ],
 )
 def test_a_mistake_is_explained_and_nothing_written(

@@ -61,6 +61,69 @@ def test_molecules_without_a_value_are_counted(run: Run, own: Path) -> None:
     assert json.loads(run(*given).out)["without_a_value"] == 1
 
 
+def test_files_are_read_as_for_a_model(run: Run, own: Path) -> None:
+    (own / "a.csv").write_text("name,smiles\nsäure,CCC(=O)O\nalkohol,CCO\n", encoding="latin-1")
+    given = ("explain", "a.csv", "--function", "my_model:oxygens", "--out", "out", "--json")
+    plain = run(*given)
+    assert json.loads(plain.out)["refused"] == 1 and "--encoding latin-1" in plain.err
+    assert json.loads(run(*given, "--encoding", "latin-1").out)["refused"] == 0
+    small = run(*given, "--encoding", "latin-1", "--max-atoms", "4")
+    assert json.loads(small.out)["refused"] == 1 and "raise --max-atoms" in small.err
+    narrow = run(*given, "--encoding", "latin-1", "--max-record", "13")
+    assert json.loads(narrow.out)["refused"] == 1 and "--max-record" in narrow.err
+
+
+def test_tables_of_the_catalog_are_explained_too(
+    run: Run, own: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    table = pd.DataFrame({"smiles": ["CCO"], "qed": [0.5]})
+    asked = {}
+
+    def load_table(name: str, **places: object) -> pd.DataFrame:
+        asked[name] = places
+        return table
+
+    monkeypatch.setattr("vgib.data.loading.catalog.load_table", load_table)
+    given = ("--function", "my_model:oxygens", "--out", "out", "--mirror", own, "--cache", "kept")
+    assert run("explain", "vgib/qed", *given).code == 0
+    assert asked == {"vgib/qed": {"mirror": own, "cache": Path("kept"), "progress": True}}
+
+
+def test_graphs_that_are_not_molecules_are_refused(run: Run) -> None:
+    given = ("--function", "my_model:oxygens", "--out", "out")
+    assert_explained(run("explain", "BA-2Motifs", *given), 1, "explains molecules alone")
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        ("--model", "qed"),
+        ("--method", "ig"),
+        ("--keep-ratio", "0.3"),
+        ("--rule", "connected"),
+        ("--by", "scores"),
+        ("--fit-on", "a.csv"),
+        ("--target", "name"),
+        ("--pictures", "3"),
+        ("--engine", "ray"),
+        ("--address", "auto"),
+        ("--workers", "2"),
+        ("--resume",),
+    ],
+)
+def test_an_option_that_means_nothing_for_a_function_is_refused(
+    run: Run, own: Path, options: tuple[str, ...]
+) -> None:
+    done = run("explain", "a.csv", "--function", "my_model:oxygens", "--out", "out", *options)
+    assert_explained(done, 2, f"{options[0]} has no use with --function; leave it out")
+    assert not (own / "out").exists()
+
+
+def test_an_option_may_be_given_as_it_is_by_default(run: Run, own: Path) -> None:
+    given = ("explain", "a.csv", "--function", "my_model:oxygens", "--out", "out")
+    assert run(*given, "--engine", "local", "--pictures", "60").code == 0
+
+
 @pytest.mark.parametrize(
     ("options", "code", "message"),
     [

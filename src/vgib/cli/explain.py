@@ -24,6 +24,7 @@ from vgib.cli.options import (
     Mirror,
     RuleOption,
     Structures,
+    refuse_given,
 )
 from vgib.cli.recognize_cluster import chunks_bar, recognize_on_cluster, report_manifest
 from vgib.config import DEFAULT_EXPLAINER
@@ -31,8 +32,21 @@ from vgib.limits import MAX_ATOMS, PLAIN, FileReading
 from vgib.page.html import counted
 from vgib.select.policy import Selection
 
+FOR_MODELS = ("model", "method", "keep_ratio", "rule", "by", "fit_on", "target", "pictures")
+"""Options that mean nothing for a function of a user's own."""
+
+FOR_FUNCTIONS = ("close", "effects")
+"""Options that mean nothing without such a function."""
+
+FOR_CLUSTERS = ("address", "workers", "resume")
+"""Options that mean nothing without a cluster."""
+
+NOT_FOR_CLUSTERS = ("target", "limit", "pictures", "mirror", "cache")
+"""Options that mean nothing on a cluster."""
+
 
 def explain(
+    context: typer.Context,
     source: Data,
     model: Annotated[
         str,
@@ -136,6 +150,7 @@ def explain(
     of a molecule raises or lowers its value.
     """
     if function is not None:
+        refuse_given(context, (*FOR_MODELS, "engine", *FOR_CLUSTERS), "has no use with --function")
         explain_by_function(
             source,
             function,
@@ -144,10 +159,15 @@ def explain(
             effects=effects,
             smiles_column=smiles_column,
             limit=limit,
+            mirror=mirror,
+            cache=cache,
+            max_atoms=max_atoms,
+            how=FileReading(encoding, max_record, max_unpacked),
             seed=seed,
             as_json=as_json,
         )
         return
+    refuse_given(context, FOR_FUNCTIONS, "has no use without --function")
     if not model:
         raise typer.BadParameter("give a model by --model, or a function of yours by --function")
     from vgib.chem.standardize import Standard
@@ -161,6 +181,7 @@ def explain(
     from vgib.model.recognizer import SubgraphRecognizer
 
     if engine == "ray":
+        refuse_given(context, NOT_FOR_CLUSTERS, "has no use with --engine ray")
         from vgib.stream.explain_work import Explain
         from vgib.stream.run import SourceReading
 
@@ -186,6 +207,7 @@ def explain(
             )
         report_manifest(account, out, as_json)
         return
+    refuse_given(context, FOR_CLUSTERS, "has no use without --engine ray")
     explainers.get(method)
     check_replaceable(out, FILES)
     ensure_writable(out.absolute().parent)

@@ -6,6 +6,8 @@ from pathlib import Path
 
 from vgib.cli import console
 from vgib.cli.console import say
+from vgib.errors import InputError
+from vgib.limits import FileReading
 from vgib.page.html import counted
 
 
@@ -18,14 +20,23 @@ def explain_by_function(
     effects: str,
     smiles_column: str | None,
     limit: int | None,
+    mirror: Path | None,
+    cache: Path | None,
+    max_atoms: int,
+    how: FileReading,
     seed: int,
     as_json: bool,
 ) -> None:
-    """Writes the effects of the parts and atoms of each molecule, as two tables."""
+    """Writes the effects of the parts and atoms of each molecule, as two tables.
+
+    Raises:
+        InputError: the source holds graphs that are not molecules.
+    """
     import pandas as pd
 
     from vgib.data.files import check_replaceable, ensure_writable, replacing_folder
-    from vgib.data.molecules import read_molecules
+    from vgib.data.loading import load_graphs
+    from vgib.data.molecules import Molecules
     from vgib.explain.function import explain_function, import_function
 
     if "" not in sys.path:
@@ -34,7 +45,21 @@ def explain_by_function(
     files = ("effects.csv", "atoms.csv")
     check_replaceable(out, files)
     ensure_writable(out.absolute().parent)
-    molecules = read_molecules(source, smiles_column=smiles_column, limit=limit)
+    molecules = load_graphs(
+        source,
+        smiles_column=smiles_column,
+        labeled=False,
+        limit=limit,
+        cache=cache,
+        mirror=mirror,
+        progress=True,
+        max_atoms=max_atoms,
+        how=how,
+    )
+    if not isinstance(molecules, Molecules):
+        raise InputError(
+            f"{source!r} holds graphs that are not molecules; --function explains molecules alone"
+        )
     console.report_rejected(molecules)
     found = explain_function(
         function,

@@ -1,6 +1,7 @@
 """Options and arguments that several verbs share."""
 
 import sys
+from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, BinaryIO, Literal
 
@@ -125,6 +126,25 @@ MaxUnpacked = Annotated[
         show_default=False,
     ),
 ]
+
+
+def refuse_given(context: typer.Context, names: Iterable[str], why: str) -> None:
+    """Refuses options that were given on the command line and would change nothing.
+
+    Args:
+        context: The context of the command.
+        names: These options, as the command's function calls them.
+        why: What a sentence says of such an option after its name.
+
+    Raises:
+        typer.BadParameter: one was given.
+    """
+    options = {option.name: option for option in context.command.params}
+    for name in names:
+        source = context.get_parameter_source(name)
+        is_given = source is not None and source.name == "COMMANDLINE"
+        if is_given and context.params[name] != options[name].get_default(context):
+            raise typer.BadParameter(f"{options[name].opts[0]} {why}; leave it out")
 
 
 def molecule_source(inputs: list[str]) -> Path | BinaryIO | list[str]:

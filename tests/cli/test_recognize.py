@@ -143,6 +143,24 @@ def test_a_mistake_in_recognizing_is_explained(
     assert_explained(run("recognize", *arguments, "--model", model), code, message)
 
 
+@pytest.mark.parametrize(
+    "options",
+    [
+        ("--ledger", "l.csv"),
+        ("--property", "dose"),
+        ("--pictures", "drawn"),
+        ("--picture-format", "png"),
+        ("--plain-cells",),
+    ],
+)
+def test_what_a_cluster_does_not_write_into_a_folder_is_refused(
+    options: tuple[str, ...], run: Run, model: Path, tmp_path: Path
+) -> None:
+    given = ("recognize", "CCO", "--model", model, "--engine", "ray", "--out", tmp_path / "found")
+    told = f"{options[0]} is for files, and --out names a folder"
+    assert_explained(run(*given, *options), 2, told)
+
+
 def test_standard_input_may_be_gzipped_and_of_any_kind(run: Run, model: Path) -> None:
     done = run("recognize", "--model", model, stdin=gzip.compress(b"CCO\n", mtime=0))
     assert [row["smiles"] for row in rows(done.out)] == ["CCO"]

@@ -66,6 +66,41 @@ def test_a_mistake_is_explained(
     assert_explained(run("recognize", *arguments, "--model", motifs), code, message)
 
 
+@pytest.mark.parametrize(
+    "options",
+    [
+        ("--single",),
+        ("--fast",),
+        ("--resume",),
+        ("--engine", "ray"),
+        ("--address", "auto"),
+        ("--workers", "2"),
+        ("--format", "csv"),
+        ("--smiles-column", "smiles"),
+        ("--id-column", "id"),
+        ("--carry", "name"),
+        ("--encoding", "latin-1"),
+        ("--max-atoms", "9"),
+        ("--max-record", "9"),
+        ("--ledger", "l.csv"),
+        ("--property", "dose"),
+        ("--pictures", "drawn"),
+        ("--picture-format", "png"),
+        ("--plain-cells",),
+    ],
+)
+def test_what_is_for_molecules_alone_is_refused(
+    options: tuple[str, ...], run: Run, motifs: Path
+) -> None:
+    told = f"{options[0]} has no use with a model of graphs"
+    assert_explained(run("recognize", "BA-2Motifs", "--model", motifs, *options), 2, told)
+
+
+def test_how_much_a_file_may_unpack_to_can_be_said(run: Run, motifs: Path, folder: Path) -> None:
+    done = run("recognize", folder, "--model", motifs, "--max-unpacked", "9")
+    assert_explained(done, 1, "unpacks to more than 9 bytes")
+
+
 def test_molecules_are_not_given_to_it(run: Run, motifs: Path, tmp_path: Path) -> None:
     (tmp_path / "a.csv").write_text("smiles\nCCO\n")
     done = run("recognize", tmp_path / "a.csv", "--model", motifs)

@@ -22,6 +22,7 @@ from vgib.cli.options import (
     Structures,
     engine_of,
     molecule_source,
+    refuse_given,
 )
 from vgib.cli.recognize_cluster import (
     chunks_bar,
@@ -40,7 +41,19 @@ if TYPE_CHECKING:
     from vgib.stream.engine import Tally
 
 
+NOT_FOR_FOLDERS = ("ledger", "measured", "pictures", "picture_format", "plain_cells")
+"""What is not written where a cluster writes a folder of Parquet parts."""
+
+NOT_FOR_GRAPHS = (
+    *("single", "fast", "resume", "engine", "address", "workers", "format"),
+    *("smiles_column", "id_column", "carry", "encoding", "max_atoms", "max_record"),
+    *NOT_FOR_FOLDERS,
+)
+"""What there is for molecules alone."""
+
+
 def recognize(
+    context: typer.Context,
     inputs: Annotated[
         list[str] | None,
         typer.Argument(
@@ -193,7 +206,19 @@ def recognize(
     from vgib.stream.writers import standard_output
 
     if is_for_graphs(model):
-        recognize_graphs(inputs or [], model, out or [], n, keep_ratio, rule, by, device, as_json)
+        refuse_given(context, NOT_FOR_GRAPHS, "has no use with a model of graphs")
+        recognize_graphs(
+            inputs or [],
+            model,
+            out or [],
+            n,
+            keep_ratio,
+            rule,
+            by,
+            device,
+            max_unpacked=max_unpacked,
+            as_json=as_json,
+        )
         return
     work = Recognize(
         model,
@@ -211,6 +236,7 @@ def recognize(
         smiles_column, id_column, tuple(carry) if carry else None, format, how=how
     )
     if engine == "ray" and is_folder(outs):
+        refuse_given(context, NOT_FOR_FOLDERS, "is for files, and --out names a folder")
         with chunks_bar(shown=True) as on_chunk:
             account = recognize_on_cluster(
                 molecule_source(inputs or []),

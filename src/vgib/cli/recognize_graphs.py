@@ -6,6 +6,7 @@ from pathlib import Path
 import typer
 
 from vgib.cli.console import say
+from vgib.limits import FileReading
 from vgib.page.html import counted
 
 
@@ -26,6 +27,8 @@ def recognize_graphs(
     rule: str | None,
     by: str | None,
     device: str,
+    *,
+    max_unpacked: int | None,
     as_json: bool,
 ) -> None:
     """Find the subgraph that decides, in each graph of a TU set, of PyG files or of the catalog."""
@@ -48,7 +51,8 @@ def recognize_graphs(
     check_outputs(outs)
     loaded = SubgraphRecognizer.load(model, device=device)
     try:
-        graphs = load_graphs(inputs[0], labeled=False, progress=True)
+        how = FileReading(max_unpacked=max_unpacked)
+        graphs = load_graphs(inputs[0], labeled=False, progress=True, how=how)
     except UnknownNameError as error:
         raise UnknownNameError(
             f"{str(model)!r} was not trained on molecules, and {error}"

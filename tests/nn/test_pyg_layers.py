@@ -1,5 +1,7 @@
 """PyG's tools on our layers."""
 
+import pickle
+
 import pytest
 import torch
 import torch_geometric.nn as pyg
@@ -9,7 +11,7 @@ from torch_geometric.explain import Explainer, GNNExplainer
 from torch_geometric.explain.algorithm.utils import clear_masks, set_masks
 
 from vgib.nn.encoder import Encoder
-from vgib.nn.layers import LAYERS
+from vgib.nn.layers import EDGE_LAYERS, LAYERS
 from vgib.nn.pyg_layers import open_to_pyg
 from vgib.nn.sparse import Adjacency
 
@@ -97,3 +99,14 @@ def test_masks_act_also_when_pygs_own_layer_was_used_before(name: str) -> None:
     layer(x, edge_index).square().sum().backward()
     assert mask.grad is not None
     assert mask.grad.abs().sum() > 0
+
+
+@pytest.mark.parametrize("name", [*LAYERS, *EDGE_LAYERS])
+def test_an_opened_layer_is_pickled_by_its_name(name: str) -> None:
+    x, edges = random_graph()
+    layer = EDGE_LAYERS[name](4, 3, 2) if name in EDGE_LAYERS else LAYERS[name](4, 3)
+    adj = Adjacency.from_edge_index(edges, len(x), attr=torch.zeros(edges.shape[1], 2))
+    (opened,) = open_to_pyg(nn.Sequential(layer)).eval()
+    again = pickle.loads(pickle.dumps(opened))
+    assert type(again) is type(opened)
+    assert torch.equal(again(x.float(), adj), opened(x.float(), adj))

@@ -18,7 +18,11 @@ SLOPE = 0.2
 """The slope of the attention's LeakyReLU below zero, as in PyG."""
 
 
-def gcn(x: Tensor, adj: Adjacency, lin: nn.Module, bias: Tensor) -> Tensor:
+# PyG's layers initialize their parts, then themselves, and with them the parts once more. So do
+# these, so that one seed gives the same weights.
+
+
+class GCN(nn.Module):
     r"""Graph convolution, Kipf and Welling, ICLR 2017.
 
     .. math:: H' = \hat D^{-1/2} (A + I) \hat D^{-1/2} H W
@@ -28,129 +32,6 @@ def gcn(x: Tensor, adj: Adjacency, lin: nn.Module, bias: Tensor) -> Tensor:
         With edge weights, :math:`\hat d_i = 1 + \sum_j w_{ij}`: at weights of 0 and 1 this is
         exactly the convolution on the subgraph that is left.
     """
-    scale = adj.gcn_scale(x.dtype)
-    h = scale * lin(x)
-    return torch.addcmul(bias, scale, adj @ h + h)
-
-
-def sage(x: Tensor, adj: Adjacency, lin_l: nn.Module, lin_r: nn.Module) -> Tensor:
-    r"""GraphSAGE with mean aggregation, Hamilton, Ying and Leskovec, NeurIPS 2017.
-
-    .. math:: h_i' = W_r h_i + W_l \operatorname{mean}_{j \in N(i)} h_j
-    """
-    degree = adj.degree.to(x.dtype)
-    neighbors = (adj @ x) / torch.where(degree > 0, degree, 1.0)
-    out: Tensor = lin_l(neighbors) + lin_r(x)
-    return out
-
-
-def gin(x: Tensor, adj: Adjacency, mlp: nn.Module, eps: Tensor) -> Tensor:
-    r"""Graph isomorphism layer, Xu et al., ICLR 2019.
-
-    .. math:: h_i' = \operatorname{MLP}\bigl((1 + \epsilon) h_i +
-              \textstyle\sum_{j \in N(i)} h_j\bigr)
-    """
-    out: Tensor = mlp((1 + eps) * x + adj @ x)
-    return out
-
-
-def gat(
-    x: Tensor, adj: Adjacency, lin: nn.Module, att_src: Tensor, att_dst: Tensor, bias: Tensor
-) -> Tensor:
-    r"""Graph attention with one head, Velickovic et al., ICLR 2018.
-
-    .. math:: h_i' = \sum_{j \in N(i) \cup i} \alpha_{ij} W h_j, \quad
-              \alpha_{ij} \propto w_{ij} \exp \operatorname{LeakyReLU}(a^T [W h_i, W h_j])
-    """
-    csr = adj.csr
-    h = lin(x)
-    sender = (h * att_src[0]).sum(-1)
-    receiver = (h * att_dst[0]).sum(-1)
-    loop = _activate(sender + receiver)
-    edge = _activate(sender.index_select(0, csr.col) + receiver.index_select(0, csr.row))
-    # The largest logit of each row, for a softmax that cannot overflow.
-    top = torch.maximum(Segments(csr.indptr).max(edge), loop.detach())
-    edge = (edge - top.index_select(0, csr.row)).exp()
-    if adj.weight is not None:
-        edge = edge * adj.weight
-    loop = (loop - top).exp().unsqueeze(1)
-    # One product gives the weighted sum and, in a last column of ones, the denominator.
-    both = adj.gather(torch.cat([h, torch.ones_like(loop)], dim=1), edge)
-    out: Tensor = (both[:, :-1] + loop * h) / (both[:, -1:] + loop)
-    return out + bias
-
-
-def as_channels(attr: Tensor, channels: int) -> Tensor:
-    """Edge features as ``[num_edges, channels]``: codes one-hot, floats as they are.
-
-    A code beyond the training set's counts as the last one.
-    """
-    if attr.is_floating_point():
-        return attr.unsqueeze(1) if attr.dim() == 1 else attr
-    codes = attr.flatten().long().clamp(max=channels - 1)
-    return nn.functional.one_hot(codes, channels).to(torch.get_default_dtype())
-
-
-def gine(x: Tensor, adj: Adjacency, mlp: nn.Module, eps: Tensor, lin: nn.Linear) -> Tensor:
-    r"""Graph isomorphism layer that reads edge features, Hu et al., ICLR 2020.
-
-    .. math:: h_i' = \operatorname{MLP}\bigl((1 + \epsilon) h_i +
-              \textstyle\sum_{j \in N(i)} w_{ij} \operatorname{ReLU}(h_j + W e_{ij})\bigr)
-    """
-    sent = (x.index_select(0, adj.csr.col) + lin(_edge_attr(adj, lin))).relu()
-    heard = Segments(adj.csr.indptr).sum(sent, adj.edge_weight)
-    out: Tensor = mlp((1 + eps) * x + heard)
-    return out
-
-
-def edge_gat(
-    x: Tensor,
-    adj: Adjacency,
-    lin: nn.Module,
-    lin_edge: nn.Linear,
-    att_src: Tensor,
-    att_dst: Tensor,
-    att_edge: Tensor,
-    bias: Tensor,
-) -> Tensor:
-    r"""Graph attention whose logits read edge features, :math:`a^T [W h_i, W h_j, V e_{ij}]`.
-
-    A node's message to itself counts the mean of the features of its edges, as in PyG.
-    """
-    csr, weight = adj.csr, adj.edge_weight
-    rows = Segments(csr.indptr)
-    said = (lin_edge(_edge_attr(adj, lin_edge)) * att_edge[0]).sum(-1)
-    amount = adj.degree.to(said.dtype).squeeze(1)
-    around = rows.sum(said.unsqueeze(1), weight).squeeze(1) / torch.where(amount > 0, amount, 1.0)
-    h = lin(x)
-    sender, receiver = (h * att_src[0]).sum(-1), (h * att_dst[0]).sum(-1)
-    loop = _activate(sender + receiver + around)
-    edge = _activate(sender.index_select(0, csr.col) + receiver.index_select(0, csr.row) + said)
-    top = torch.maximum(rows.max(edge), loop.detach())
-    edge = (edge - top.index_select(0, csr.row)).exp()
-    edge = edge if weight is None else edge * weight
-    loop = (loop - top).exp().unsqueeze(1)
-    heard = rows.sum(torch.cat([h, torch.ones_like(loop)], 1).index_select(0, csr.col), edge)
-    out: Tensor = (heard[:, :-1] + loop * h) / (heard[:, -1:] + loop)
-    return out + bias
-
-
-def _edge_attr(adj: Adjacency, lin: nn.Linear) -> Tensor:
-    if adj.edge_attr is None:
-        raise InputError("this encoder reads edge features, but the graphs carry none")
-    return as_channels(adj.edge_attr, lin.in_features)
-
-
-def _activate(logits: Tensor) -> Tensor:
-    return nn.functional.leaky_relu(logits, SLOPE)
-
-
-# PyG's layers initialize their parts, then themselves, and with them the parts once more. So do
-# these, so that one seed gives the same weights.
-
-
-class GCN(nn.Module):
-    """A layer that computes :func:`gcn`."""
 
     def __init__(self, inputs: int, outputs: int) -> None:
         super().__init__()
@@ -160,11 +41,16 @@ class GCN(nn.Module):
 
     def forward(self, x: Tensor, adj: Adjacency) -> Tensor:
         """``[num_nodes, inputs] -> [num_nodes, outputs]``."""
-        return gcn(x, adj, self.lin, self.bias)
+        scale = adj.gcn_scale(x.dtype)
+        h = scale * self.lin(x)
+        return torch.addcmul(self.bias, scale, adj @ h + h)
 
 
 class SAGE(nn.Module):
-    """A layer that computes :func:`sage`."""
+    r"""GraphSAGE with mean aggregation, Hamilton, Ying and Leskovec, NeurIPS 2017.
+
+    .. math:: h_i' = W_r h_i + W_l \operatorname{mean}_{j \in N(i)} h_j
+    """
 
     def __init__(self, inputs: int, outputs: int) -> None:
         super().__init__()
@@ -175,11 +61,20 @@ class SAGE(nn.Module):
 
     def forward(self, x: Tensor, adj: Adjacency) -> Tensor:
         """``[num_nodes, inputs] -> [num_nodes, outputs]``."""
-        return sage(x, adj, self.lin_l, self.lin_r)
+        degree = adj.degree.to(x.dtype)
+        neighbors = (adj @ x) / torch.where(degree > 0, degree, 1.0)
+        out: Tensor = self.lin_l(neighbors) + self.lin_r(x)
+        return out
 
 
 class GIN(nn.Module):
-    """A layer that computes :func:`gin`, with an MLP of two layers that ends in a batch norm."""
+    r"""Graph isomorphism layer, Xu et al., ICLR 2019.
+
+    .. math:: h_i' = \operatorname{MLP}\bigl((1 + \epsilon) h_i +
+              \textstyle\sum_{j \in N(i)} h_j\bigr)
+
+    The MLP has two layers and ends in a batch norm.
+    """
 
     def __init__(self, inputs: int, outputs: int) -> None:
         super().__init__()
@@ -192,11 +87,16 @@ class GIN(nn.Module):
 
     def forward(self, x: Tensor, adj: Adjacency) -> Tensor:
         """``[num_nodes, inputs] -> [num_nodes, outputs]``."""
-        return gin(x, adj, self.nn, self.eps)
+        out: Tensor = self.nn((1 + self.eps) * x + adj @ x)
+        return out
 
 
 class GAT(nn.Module):
-    """A layer that computes :func:`gat`."""
+    r"""Graph attention with one head, Velickovic et al., ICLR 2018.
+
+    .. math:: h_i' = \sum_{j \in N(i) \cup i} \alpha_{ij} W h_j, \quad
+              \alpha_{ij} \propto w_{ij} \exp \operatorname{LeakyReLU}(a^T [W h_i, W h_j])
+    """
 
     def __init__(self, inputs: int, outputs: int) -> None:
         super().__init__()
@@ -209,11 +109,27 @@ class GAT(nn.Module):
 
     def forward(self, x: Tensor, adj: Adjacency) -> Tensor:
         """``[num_nodes, inputs] -> [num_nodes, outputs]``."""
-        return gat(x, adj, self.lin, self.att_src, self.att_dst, self.bias)
+        h = self.lin(x)
+        sender, receiver = (h * self.att_src[0]).sum(-1), (h * self.att_dst[0]).sum(-1)
+        loop = _activate(sender + receiver)
+        edge = _activate(_at_ends(sender, receiver, adj))
+        edge, loop = _exponentials(edge, loop, adj)
+        if adj.weight is not None:
+            edge = edge * adj.weight
+        # One product gives the weighted sum and, in a last column of ones, the denominator.
+        both = adj.gather(torch.cat([h, torch.ones_like(loop)], dim=1), edge)
+        out: Tensor = (both[:, :-1] + loop * h) / (both[:, -1:] + loop)
+        return out + self.bias
 
 
 class GINE(nn.Module):
-    """A layer that computes :func:`gine`, with the MLP of :class:`GIN`."""
+    r"""Graph isomorphism layer that reads edge features, Hu et al., ICLR 2020.
+
+    .. math:: h_i' = \operatorname{MLP}\bigl((1 + \epsilon) h_i +
+              \textstyle\sum_{j \in N(i)} w_{ij} \operatorname{ReLU}(h_j + W e_{ij})\bigr)
+
+    The MLP is that of :class:`GIN`.
+    """
 
     def __init__(self, inputs: int, outputs: int, edge_channels: int) -> None:
         super().__init__()
@@ -223,11 +139,14 @@ class GINE(nn.Module):
 
     def forward(self, x: Tensor, adj: Adjacency) -> Tensor:
         """``[num_nodes, inputs] -> [num_nodes, outputs]``."""
-        return gine(x, adj, self.nn, self.eps, self.lin)
+        sent = (x.index_select(0, adj.csr.col) + self.lin(_edge_attr(adj, self.lin))).relu()
+        heard = Segments(adj.csr.indptr).sum(sent, adj.edge_weight)
+        out: Tensor = self.nn((1 + self.eps) * x + heard)
+        return out
 
 
 class SkipGINE(GINE):
-    """A layer that computes :func:`gine` with one linear map in the place of the MLP.
+    """:class:`GINE` with one linear map in the place of the MLP.
 
     The stack around it adds the start and the ReLU; see :class:`vgib.nn.encoder.Encoder`.
     """
@@ -240,7 +159,10 @@ class SkipGINE(GINE):
 
 
 class EdgeGAT(nn.Module):
-    """A layer that computes :func:`edge_gat`."""
+    r"""Graph attention whose logits read edge features, :math:`a^T [W h_i, W h_j, V e_{ij}]`.
+
+    A node's message to itself counts the mean of the features of its edges, as in PyG.
+    """
 
     def __init__(self, inputs: int, outputs: int, edge_channels: int) -> None:
         super().__init__()
@@ -254,9 +176,57 @@ class EdgeGAT(nn.Module):
 
     def forward(self, x: Tensor, adj: Adjacency) -> Tensor:
         """``[num_nodes, inputs] -> [num_nodes, outputs]``."""
-        return edge_gat(
-            x, adj, self.lin, self.lin_edge, self.att_src, self.att_dst, self.att_edge, self.bias
-        )
+        weight, rows = adj.edge_weight, Segments(adj.csr.indptr)
+        said = (self.lin_edge(_edge_attr(adj, self.lin_edge)) * self.att_edge[0]).sum(-1)
+        amount = adj.degree.to(said.dtype).squeeze(1)
+        total = rows.sum(said.unsqueeze(1), weight).squeeze(1)
+        around = total / torch.where(amount > 0, amount, 1.0)
+        h = self.lin(x)
+        sender, receiver = (h * self.att_src[0]).sum(-1), (h * self.att_dst[0]).sum(-1)
+        loop = _activate(sender + receiver + around)
+        edge = _activate(_at_ends(sender, receiver, adj) + said)
+        edge, loop = _exponentials(edge, loop, adj)
+        edge = edge if weight is None else edge * weight
+        sent = torch.cat([h, torch.ones_like(loop)], dim=1).index_select(0, adj.csr.col)
+        heard = rows.sum(sent, edge)
+        out: Tensor = (heard[:, :-1] + loop * h) / (heard[:, -1:] + loop)
+        return out + self.bias
+
+
+def _at_ends(sender: Tensor, receiver: Tensor, adj: Adjacency) -> Tensor:
+    """The sum of what the two ends of each edge say, ``[num_nodes]`` twice ``-> [num_edges]``."""
+    return sender.index_select(0, adj.csr.col) + receiver.index_select(0, adj.csr.row)
+
+
+def _activate(logits: Tensor) -> Tensor:
+    return nn.functional.leaky_relu(logits, SLOPE)
+
+
+def _exponentials(edge: Tensor, loop: Tensor, adj: Adjacency) -> tuple[Tensor, Tensor]:
+    """The terms of each node's softmax, ``[num_edges]`` and of its own message ``[num_nodes, 1]``.
+
+    The largest logit of each row is taken off first, so that none overflows.
+    """
+    top = torch.maximum(Segments(adj.csr.indptr).max(edge), loop.detach())
+    edge = (edge - top.index_select(0, adj.csr.row)).exp()
+    return edge, (loop - top).exp().unsqueeze(1)
+
+
+def _edge_attr(adj: Adjacency, lin: nn.Linear) -> Tensor:
+    if adj.edge_attr is None:
+        raise InputError("this encoder reads edge features, but the graphs carry none")
+    return as_channels(adj.edge_attr, lin.in_features)
+
+
+def as_channels(attr: Tensor, channels: int) -> Tensor:
+    """Edge features as ``[num_edges, channels]``: codes one-hot, floats as they are.
+
+    A code beyond the training set's counts as the last one.
+    """
+    if attr.is_floating_point():
+        return attr.unsqueeze(1) if attr.dim() == 1 else attr
+    codes = attr.flatten().long().clamp(max=channels - 1)
+    return nn.functional.one_hot(codes, channels).to(torch.get_default_dtype())
 
 
 class BatchNorm(nn.BatchNorm1d):

@@ -2,7 +2,7 @@
 
 PyG's explainers look for ``MessagePassing`` modules and put masks on the messages between them. The
 layers here are such modules. On a plain ``edge_index`` they are PyG's in every respect; on an
-:class:`Adjacency` they compute what their plain twins compute, by the same functions.
+:class:`Adjacency` they compute what their plain twins compute, by the same code.
 """
 
 from typing import Any, TypeVar
@@ -11,104 +11,43 @@ import torch
 from torch import Tensor, nn
 from torch_geometric.nn import GATConv, GCNConv, GINConv, GINEConv, MessagePassing, SAGEConv
 
-from vgib.nn.layers import (
-    GAT,
-    GCN,
-    GIN,
-    GINE,
-    SAGE,
-    EdgeGAT,
-    edge_gat,
-    gat,
-    gcn,
-    gin,
-    gine,
-    sage,
-)
+from vgib.nn.layers import GAT, GCN, GIN, GINE, SAGE, EdgeGAT
 from vgib.nn.sparse import Adjacency
 
-EdgeIndex = Tensor | Adjacency
 Module = TypeVar("Module", bound=nn.Module)
 
-# PyG compiles `propagate` for each class and keeps the original for its explainers. Of a subclass
-# whose parent is compiled already it would keep the parent's compiled one, which ignores masks;
-# naming the original in each class prevents that.
+
+def _twin_class(plain: type[nn.Module], conv: Any) -> type[nn.Module]:
+    """PyG's class ``conv``, which on an :class:`Adjacency` runs the ``forward`` of a plain layer.
+
+    The parameters of both have the same names, so that this ``forward`` finds them.
+    """
+
+    class Twin(conv):  # type: ignore[misc]  # PyG ships no types
+        # PyG compiles `propagate` for each class and keeps the original for its explainers. Of a
+        # subclass whose parent is compiled already it would keep the parent's compiled one, which
+        # ignores masks; naming the original here prevents that.
+        propagate = MessagePassing.propagate
+
+        def forward(
+            self, x: Tensor, edge_index: Tensor | Adjacency, *rest: Any, **named: Any
+        ) -> Tensor:
+            """``[num_nodes, inputs] -> [num_nodes, outputs]``."""
+            if isinstance(edge_index, Adjacency):
+                return plain.forward(self, x, edge_index)  # type: ignore[no-any-return]
+            return super().forward(x, edge_index, *rest, **named)  # type: ignore[no-any-return]
+
+    Twin.__name__ = Twin.__qualname__ = f"Pyg{plain.__name__}"  # by which it is pickled
+    Twin.__doc__ = f":class:`~vgib.nn.layers.{plain.__name__}` as PyG's ``{conv.__name__}``."
+    return Twin
 
 
-class PygGCN(GCNConv):  # type: ignore[misc]  # PyG ships no types
-    """:class:`~vgib.nn.layers.GCN` as PyG's ``GCNConv``."""
-
-    propagate = MessagePassing.propagate  # see the note above
-
-    def forward(self, x: Tensor, edge_index: EdgeIndex, edge_weight: Any = None) -> Tensor:
-        """``[num_nodes, inputs] -> [num_nodes, outputs]``."""
-        if isinstance(edge_index, Adjacency):
-            return gcn(x, edge_index, self.lin, self.bias)
-        return super().forward(x, edge_index, edge_weight)  # type: ignore[no-any-return]
-
-
-class PygSAGE(SAGEConv):  # type: ignore[misc]
-    """:class:`~vgib.nn.layers.SAGE` as PyG's ``SAGEConv``."""
-
-    propagate = MessagePassing.propagate  # see the note above
-
-    def forward(self, x: Tensor, edge_index: EdgeIndex, size: Any = None) -> Tensor:
-        """``[num_nodes, inputs] -> [num_nodes, outputs]``."""
-        if isinstance(edge_index, Adjacency):
-            return sage(x, edge_index, self.lin_l, self.lin_r)
-        return super().forward(x, edge_index, size)  # type: ignore[no-any-return]
-
-
-class PygGIN(GINConv):  # type: ignore[misc]
-    """:class:`~vgib.nn.layers.GIN` as PyG's ``GINConv``."""
-
-    propagate = MessagePassing.propagate  # see the note above
-
-    def forward(self, x: Tensor, edge_index: EdgeIndex, size: Any = None) -> Tensor:
-        """``[num_nodes, inputs] -> [num_nodes, outputs]``."""
-        if isinstance(edge_index, Adjacency):
-            return gin(x, edge_index, self.nn, self.eps)
-        return super().forward(x, edge_index, size)  # type: ignore[no-any-return]
-
-
-class PygGAT(GATConv):  # type: ignore[misc]
-    """:class:`~vgib.nn.layers.GAT` as PyG's ``GATConv``."""
-
-    propagate = MessagePassing.propagate  # see the note above
-
-    def forward(self, x: Tensor, edge_index: EdgeIndex, edge_attr: Any = None) -> Tensor:
-        """``[num_nodes, inputs] -> [num_nodes, outputs]``."""
-        if isinstance(edge_index, Adjacency):
-            return gat(x, edge_index, self.lin, self.att_src, self.att_dst, self.bias)
-        return super().forward(x, edge_index, edge_attr)  # type: ignore[no-any-return]
-
-
-class PygGINE(GINEConv):  # type: ignore[misc]
-    """:class:`~vgib.nn.layers.GINE` as PyG's ``GINEConv``."""
-
-    propagate = MessagePassing.propagate  # see the note above
-
-    def forward(
-        self, x: Tensor, edge_index: EdgeIndex, edge_attr: Any = None, size: Any = None
-    ) -> Tensor:
-        """``[num_nodes, inputs] -> [num_nodes, outputs]``."""
-        if isinstance(edge_index, Adjacency):
-            return gine(x, edge_index, self.nn, self.eps, self.lin)
-        return super().forward(x, edge_index, edge_attr, size)  # type: ignore[no-any-return]
-
-
-class PygEdgeGAT(GATConv):  # type: ignore[misc]
-    """:class:`~vgib.nn.layers.EdgeGAT` as PyG's ``GATConv`` with ``edge_dim``."""
-
-    propagate = MessagePassing.propagate  # see the note above
-
-    def forward(self, x: Tensor, edge_index: EdgeIndex, edge_attr: Any = None) -> Tensor:
-        """``[num_nodes, inputs] -> [num_nodes, outputs]``."""
-        if isinstance(edge_index, Adjacency):
-            parts = (self.lin, self.lin_edge, self.att_src, self.att_dst, self.att_edge, self.bias)
-            return edge_gat(x, edge_index, *parts)
-        return super().forward(x, edge_index, edge_attr)  # type: ignore[no-any-return]
-
+PygGCN = _twin_class(GCN, GCNConv)
+PygSAGE = _twin_class(SAGE, SAGEConv)
+PygGIN = _twin_class(GIN, GINConv)
+PygGAT = _twin_class(GAT, GATConv)
+PygGINE = _twin_class(GINE, GINEConv)
+PygEdgeGAT = _twin_class(EdgeGAT, GATConv)
 
 Plain = GCN | SAGE | GIN | GAT | GINE | EdgeGAT
 

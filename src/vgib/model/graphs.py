@@ -7,6 +7,7 @@ from typing import Any
 from vgib.chem.standardize import Standard
 from vgib.chem.vocabulary import BOND
 from vgib.data.capped import atom_features
+from vgib.data.from_pyg import one_by_one
 from vgib.data.molecules import Molecules, from_smiles
 from vgib.data.packed import PackedGraphs
 from vgib.errors import InputError
@@ -28,6 +29,10 @@ def as_packed(graphs: Any, features: str | None, standard: str = "none") -> Pack
     ):
         raise _not_a_list(graphs)
     items = list(graphs)
+    if not items and features is not None:
+        raise InputError(
+            "no graphs were given; expected at least one molecule as SMILES, or graph as PyG Data"
+        )
     if items and all(isinstance(item, str) for item in items):
         return _from_all_smiles(items, features, standard)
     return _from_pyg(graphs, items)
@@ -53,9 +58,7 @@ def _from_pyg(graphs: Any, items: list[Any]) -> PackedGraphs:
             raise InputError(
                 f"graph {number} is {item!r}; expected PyG Data throughout, or SMILES throughout"
             )
-    # A DataLoader gives batches; a batch is its graphs.
-    parts = [item.to_data_list() if isinstance(item, Batch) else [item] for item in items]
-    return PackedGraphs.from_data([graph for part in parts for graph in part])
+    return PackedGraphs.from_data(one_by_one(items))
 
 
 def _from_all_smiles(smiles: list[str], features: str | None, standard: str) -> PackedGraphs:

@@ -3,7 +3,7 @@
 import tomllib
 from collections.abc import Iterable, Mapping
 from inspect import Parameter
-from typing import Any, Literal
+from typing import Any, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, create_model
 
@@ -16,7 +16,7 @@ class Settings(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
     @classmethod
-    def of(cls, **values: Any) -> "Any":
+    def of(cls, **values: Any) -> Self:
         """The settings with these values; a wrong name or value raises an :class:`InputError`."""
         for name in values:
             if name not in cls.model_fields:

@@ -4,7 +4,6 @@ import gzip
 import hashlib
 import http.server
 import io
-import json
 import os
 import subprocess
 import sys
@@ -16,7 +15,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from vgib.data import catalog, entries
+from vgib.data import catalog, entries, tables
 from vgib.data.catalog import cache_folder, entry, fetch, load, load_table, names
 from vgib.data.entries import Entry, Statistics
 from vgib.errors import DownloadError, FileFormatError, InputError, UnknownNameError
@@ -170,8 +169,6 @@ def test_a_download_is_checked_kept_and_not_repeated(public: Public, tmp_path: P
     path = fetch("T")
     assert path == tmp_path / "cache/tu/T.zip"
     assert path.read_bytes() == zipped()
-    value = hashlib.sha256(zipped()).hexdigest()
-    assert json.loads((tmp_path / "cache/hashes.json").read_text()) == {"tu/T.zip": value}
     assert fetch("T") == path
     assert public.asked == ["/T.zip"]
     assert [file.name for file in path.parent.iterdir()] == ["T.zip"]
@@ -226,7 +223,6 @@ def test_a_wrong_file_is_refused_and_not_kept(
     ):
         fetch("T")
     assert not list((tmp_path / "cache/tu").iterdir())
-    assert not (tmp_path / "cache/hashes.json").exists()
     public.bodies["/T.zip"] = zipped()
     assert fetch("T").is_file()
 
@@ -238,8 +234,9 @@ def test_an_address_that_is_gone_is_named(public: Public) -> None:
 
 
 def test_a_cached_file_that_changed_is_refused_with_both_hashes(public: Public) -> None:
+    first = hashlib.sha256(zipped()).hexdigest()
+    public.add("T", public_sha256=first)
     path = fetch("T")
-    first = hashlib.sha256(path.read_bytes()).hexdigest()
     path.write_bytes(b"rot")
     second = hashlib.sha256(b"rot").hexdigest()
     with pytest.raises(DownloadError, match=f"{second}.*{first}.*delete it"):
@@ -248,11 +245,39 @@ def test_a_cached_file_that_changed_is_refused_with_both_hashes(public: Public) 
     assert fetch("T") == path
 
 
-def test_a_public_file_that_changed_is_refused(public: Public) -> None:
-    fetch("T").unlink()
+def test_a_public_file_with_another_checksum_than_the_catalog_has_is_refused(
+    public: Public, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("pooch.core.time.sleep", lambda seconds: None)
+    public.add("T", public_sha256=hashlib.sha256(zipped()).hexdigest())
     public.bodies["/T.zip"] = zipped(readme="new")
-    with pytest.raises(DownloadError, match=r"gave .* before; .*hashes\.json"):
+    with pytest.raises(DownloadError, match=r"T\.zip could not be fetched"):
         fetch("T")
+    assert not list((tmp_path / "cache/tu").iterdir())
+
+
+def test_a_table_is_read_once(public: Public, monkeypatch: pytest.MonkeyPatch) -> None:
+    text = b"smiles,q\nCCO,0.5\n"
+    public.bodies["/t.csv"] = text
+    columns = (("smiles", "smiles"), ("q", "qed"))
+    known = hashlib.sha256(text).hexdigest()
+    for name, pin in (("unpinned", ""), ("pinned", known)):
+        more = {"url": f"{public.address}/t.csv", "statistics": Statistics(rows=1)}
+        file = f"{name}.csv"
+        public.add(name, kind="table", file=file, columns=columns, public_sha256=pin, **more)
+    read = []
+    reading = tables.read_table
+
+    def counted(path: Path, found: Entry) -> object:
+        read.append(path)
+        return reading(path, found)
+
+    monkeypatch.setattr(tables, "read_table", counted)
+    for name in ("unpinned", "pinned"):
+        for times in (1, 2):
+            read.clear()
+            assert load_table(name)["qed"].tolist() == [0.5]
+            assert len(read) == 1, (name, times)
 
 
 def test_a_cached_file_of_unknown_origin_is_read_before_it_is_trusted(
@@ -266,7 +291,6 @@ def test_a_cached_file_of_unknown_origin_is_read_before_it_is_trusted(
     path.write_bytes(zipped())
     assert fetch("T") == path
     assert not public.asked
-    assert (tmp_path / "cache/hashes.json").exists()
 
 
 def test_an_unwritable_cache_is_told(public: Public, tmp_path: Path) -> None:

@@ -11,14 +11,7 @@ from pathlib import Path
 import pooch
 import pytest
 
-from vgib.data.download import (
-    PINNED,
-    check_mirror_file,
-    download,
-    known_hash,
-    remember_hash,
-    sha256,
-)
+from vgib.data.download import check_mirror_file, download, sha256
 from vgib.errors import DownloadError, UnwritableError
 
 BODY = bytes(range(256)) * 2000
@@ -176,18 +169,6 @@ def test_a_mirror_file_without_a_checksum_is_refused(tmp_path: Path) -> None:
     (tmp_path / "SHA256SUMS").unlink()
     with pytest.raises(DownloadError, match="not listed"):
         check_mirror_file(tmp_path, "tu/a.zip")
-
-
-def test_hashes_are_remembered_side_by_side(tmp_path: Path) -> None:
-    assert known_hash(tmp_path, "a") is None
-    remember_hash(tmp_path, "a", "1")
-    remember_hash(tmp_path, "b/c", "2")
-    assert (known_hash(tmp_path, "a"), known_hash(tmp_path, "b/c")) == ("1", "2")
-    assert [path.name for path in tmp_path.iterdir()] == ["hashes.json"]
-    assert known_hash(tmp_path, "vgib/qed.txt") == PINNED["vgib/qed.txt"]
-    (tmp_path / "hashes.json").write_text("{")
-    with pytest.raises(DownloadError, match=r"hashes\.json is damaged; delete it"):
-        known_hash(tmp_path, "a")
 
 
 def test_the_checksum_is_that_of_sha256sum(tmp_path: Path) -> None:

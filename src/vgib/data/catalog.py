@@ -124,7 +124,8 @@ def load_table(
     found = entry(name)
     if found.kind != "table":
         raise InputError(f"{found.name} holds graphs, not a table; use load({found.name!r})")
-    return _checked_table(found, _fetch(found, cache, mirror, progress).path)
+    source = _fetch(found, cache, mirror, progress)
+    return _checked_table(found, source.path) if source.content is None else source.content
 
 
 def _fetch(
@@ -132,13 +133,12 @@ def _fetch(
 ) -> Source:
     folder = cache_folder(cache)
 
-    def verify(source: Source) -> None:
+    def verify(source: Source) -> "pd.DataFrame | PackedGraphs":
         """Reads the file and compares it with the published statistics."""
         if found.kind == "table":
-            _checked_table(found, source.path)
-        else:
-            # Kept packed: it is most likely loaded next, and reading the largest takes a while.
-            _packed(found, source, folder, "auto", "auto")
+            return _checked_table(found, source.path)
+        # Kept packed: it is most likely loaded next, and reading the largest takes a while.
+        return _packed(found, source, folder, "auto", "auto")
 
     mirrored = mirror_folder(mirror)
     source = find_source(found, verify, cache=folder, mirror=mirrored, progress=progress)

@@ -1,7 +1,6 @@
 """Public files over HTTP, whole or not at all, and the checksums that keep them honest."""
 
 import hashlib
-import json
 import logging
 import sys
 from collections.abc import Iterator
@@ -15,19 +14,9 @@ from vgib.errors import DownloadError, UnwritableError
 ATTEMPTS = 5
 TIMEOUT = 30.0
 SUMS = "SHA256SUMS"
-HASHES = "hashes.json"
 
 PASSING_STATUS = (408, 425, 429, 500, 502, 503, 504)
 """Answers of a server in trouble, which may pass when tried again; any other is a refusal."""
-
-PINNED = {
-    "vgib/qed.txt": "b0dbd672ea82ffcc2e64739c2aadd404ce40cce993d8aa4443b794b702de7965",
-    "vgib/hlm.txt": "83471bea59265a762433fde4013c16ba5cc0abd67d4bc6bbd75306c2b10d6312",
-    "vgib/mlm.txt": "2fe0240a67cce66da3ee5103a73090b337a123bcab24346cec8ea0ccd6033417",
-    "vgib/rlm.txt": "44a618a119124578c7100b386a77144d1ee2caec1854497a14afee52915d62b2",
-    "vgib/drd2.txt": "b2ccc888b4784ad07e514477131b8f09a4d1529faa3b157ba35e0b4e8c573b1d",
-}
-"""The SHA-256 of public files, by their path in the cache, where it is known in advance."""
 
 
 def download(url: str, target: Path, *, known: str | None = None, progress: bool = True) -> None:
@@ -131,27 +120,3 @@ def _listed_sums(mirror: Path) -> dict[str, str]:
         return {}
     pairs = (line.split(maxsplit=1) for line in lines if len(line.split(maxsplit=1)) == 2)
     return {name.strip().lstrip("*").removeprefix("./"): value.lower() for value, name in pairs}
-
-
-def known_hash(cache: Path, name: str) -> str | None:
-    """The SHA-256 of a file of the cache: pinned, or what it was when the file was found right."""
-    return PINNED.get(name) or _hashes(cache).get(name)
-
-
-def remember_hash(cache: Path, name: str, value: str) -> None:
-    """Notes the SHA-256 of a file of the cache that was found to be right."""
-    text = json.dumps(_hashes(cache) | {name: value}, indent=2, sort_keys=True)
-    with caching(cache / HASHES) as temporary:
-        temporary.write_text(text + "\n", encoding="utf-8")
-
-
-def _hashes(cache: Path) -> dict[str, str]:
-    path = cache / HASHES
-    try:
-        return {str(key): str(value) for key, value in json.loads(path.read_text()).items()}
-    except FileNotFoundError:
-        return {}
-    except (ValueError, AttributeError):
-        raise DownloadError(
-            f"{path} is damaged; delete it, and the files of the cache are checked anew"
-        ) from None

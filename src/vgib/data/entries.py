@@ -54,6 +54,7 @@ class Entry:
             header are read by position.
         extra: further public files that belong into the zip, as pairs of member name and address.
         sha256: the checksum of the file, where only one version of it exists; else empty.
+        public_sha256: the checksum of the public file, where it is known in advance; else empty.
         split_file: the path in a mirror folder of the official division into training, validation
             and test graphs; empty where there is none.
         split_sha256: the checksum of that file.
@@ -71,6 +72,7 @@ class Entry:
     columns: Columns = ()
     extra: Columns = ()
     sha256: str = ""
+    public_sha256: str = ""
     split_file: str = ""
     split_sha256: str = ""
 

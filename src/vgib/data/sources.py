@@ -1,8 +1,8 @@
 """Where the file of a dataset comes from: a mirror, the cache, or its public address.
 
-A mirror's file must agree with the mirror's ``SHA256SUMS``, and a public file with its pinned
-checksum. Where none is pinned, because a server may pack its file anew, the file is read, compared
-with the published statistics, and its checksum remembered from then on.
+A mirror's file must agree with the mirror's ``SHA256SUMS``, and a public file with the checksum in
+the catalog. Where there is none, because a server may pack its file anew, the file is read and
+compared with the published statistics.
 """
 
 import logging
@@ -10,20 +10,11 @@ import os
 import tempfile
 import zipfile
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
-from vgib.data.download import (
-    HASHES,
-    PINNED,
-    caching,
-    check_mirror_file,
-    download,
-    known_hash,
-    remember_hash,
-    sha256,
-)
+from vgib.data.download import caching, check_mirror_file, download, sha256
 from vgib.data.entries import Entry
 from vgib.errors import DownloadError, FileFormatError, InputError
 
@@ -32,14 +23,21 @@ logger = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class Source:
-    """A file that was found to be right, and its checksum."""
+    """A file that was found to be right.
+
+    Attributes:
+        path: Where it is.
+        sha256: Its checksum.
+        content: What it holds, where it had to be read to be trusted; else ``None``.
+    """
 
     path: Path
     sha256: str
+    content: Any = None
 
 
-Verify: TypeAlias = Callable[[Source], object]
-"""Reads a file, and raises ``FileFormatError`` when it is not the dataset that it should be."""
+Verify: TypeAlias = Callable[[Source], Any]
+"""Gives what a file holds, or raises ``FileFormatError`` when it is not what it should be."""
 
 
 def cache_folder(cache: str | Path | None = None) -> Path:
@@ -76,58 +74,47 @@ def find_source(
         logger.info("%s is not in the mirror %s", found.name, mirror)
     cached = cache / found.cached_file
     if cached.is_file():
-        return _check_cached(found, verify, cached, cache)
-    return _download(found, verify, cached, cache, progress)
+        return _check_cached(found, verify, cached)
+    return _download(found, verify, cached, progress)
 
 
-def _check_cached(found: Entry, verify: Verify, cached: Path, cache: Path) -> Source:
-    """A cached file has the checksum that is known, or reads as it should where none is."""
+def _check_cached(found: Entry, verify: Verify, cached: Path) -> Source:
+    """A cached file has the checksum of the catalog, or reads as it should where there is none."""
     source = Source(cached, sha256(cached))
-    known = known_hash(cache, found.cached_file)
-    if known is None:
-        try:
-            verify(source)
-        except FileFormatError as error:
+    if found.public_sha256:
+        if source.sha256 != found.public_sha256:
             raise DownloadError(
-                f"{cached} is not {found.name}: {error}; delete it, and it is downloaded again"
-            ) from error
-        remember_hash(cache, found.cached_file, source.sha256)
-    elif known != source.sha256:
+                f"{cached} has SHA-256 {source.sha256} in the place of {found.public_sha256}; it "
+                "is damaged: delete it, and it is downloaded again"
+            )
+        return source
+    try:
+        return replace(source, content=verify(source))
+    except FileFormatError as error:
         raise DownloadError(
-            f"{cached} has SHA-256 {source.sha256} in the place of {known}; it is damaged: delete "
-            "it, and it is downloaded again"
-        )
-    return source
+            f"{cached} is not {found.name}: {error}; delete it, and it is downloaded again"
+        ) from error
 
 
-def _download(found: Entry, verify: Verify, cached: Path, cache: Path, progress: bool) -> Source:
+def _download(found: Entry, verify: Verify, cached: Path, progress: bool) -> Source:
     if found.url is None:
         raise DownloadError(
             f"{found.name} has no public address. {found.public} Pass a mirror folder with "
             f"{found.file}, by option or by the environment variable VGIB_MIRROR"
         )
     with caching(cached) as temporary:
-        pinned = PINNED.get(found.cached_file)
-        download(found.url, temporary, known=pinned, progress=progress)
+        download(found.url, temporary, known=found.public_sha256 or None, progress=progress)
         for member, url in found.extra:
             _add_member(temporary, found.url, member, url, progress)
         source = Source(temporary, sha256(temporary))
         try:
-            verify(source)
+            content = verify(source)
         except FileFormatError as error:
             raise DownloadError(
                 f"{found.url} gave a file that is not {found.name}: {error}. The server may have "
                 "sent an error page; try again later, or pass a mirror folder"
             ) from error
-        known = known_hash(cache, found.cached_file)
-        if known not in (None, source.sha256):
-            raise DownloadError(
-                f"{found.url} now gives a file with SHA-256 {source.sha256}, but gave {known} "
-                f"before; if you trust the new one, remove {found.cached_file!r} from "
-                f"{cache / HASHES}"
-            )
-    remember_hash(cache, found.cached_file, source.sha256)
-    return Source(cached, source.sha256)
+    return Source(cached, source.sha256, content)
 
 
 def _add_member(archive: Path, archive_url: str, member: str, url: str, progress: bool) -> None:

@@ -30,7 +30,7 @@ import psutil
 import pyarrow.parquet as pq
 
 from vgib.select.policy import Selection
-from vgib.stream.run import SourceReading, Writing, recognize_source, settings_of
+from vgib.stream.run import Writing, recognize_source, settings_of
 from vgib.stream.work import Recognize
 
 MODEL = "qed"
@@ -66,7 +66,7 @@ def one(engine: str, workers: int, source: Path, folder: Path) -> dict[str, Any]
     work = Recognize(MODEL, Selection(0.5, "ring_intact"), single=True)
     started, spent = perf_counter(), Spent()
     if engine == "local":
-        recognize_source(source, work, Writing((folder / "out.parquet",)), SourceReading())
+        recognize_source(source, work, Writing((folder / "out.parquet",)))
         files = [folder / "out.parquet"]
     else:
         from vgib.stream.ray_parts import run_parts

@@ -33,8 +33,9 @@ from vgib.data.headers import structure_column
 from vgib.data.processes import LocalProcesses
 from vgib.data.records import open_table
 from vgib.select.policy import Selection
+from vgib.stream.chunks import SourceReading
 from vgib.stream.engine import Tally
-from vgib.stream.run import SourceReading, Writing, recognize_source
+from vgib.stream.run import Writing, recognize_source
 from vgib.stream.work import Recognize
 
 MODEL = "qed"

@@ -12,7 +12,7 @@ from tests.stream.molecules import Deadly
 from vgib.data.processes import LocalProcesses
 from vgib.errors import InputError
 from vgib.stream.careful import WorkerError, carefully
-from vgib.stream.chunks import iter_chunks
+from vgib.stream.chunks import SourceReading, iter_chunks
 from vgib.stream.engine import recognize_all
 from vgib.stream.parts import PartStore
 from vgib.stream.schema import Recognized
@@ -28,7 +28,7 @@ def lines(found: list[Recognized], kind: str) -> list[int]:
 
 
 def test_the_record_is_found_by_halves_and_all_others_are_used(model: Path, forked: None) -> None:
-    chunks = [chunk.records for chunk in iter_chunks(LINES, size=8)]
+    chunks = [chunk.records for chunk in iter_chunks(LINES, SourceReading(size=8))]
     found = carefully(Deadly(model), chunks)
     assert lines(found, "results") == GOOD and lines(found, "rejected") == [5, 10]
     assert [len(one.results) for one in found] == [7, 5]
@@ -47,7 +47,10 @@ def test_an_error_of_the_work_is_told(model: Path, tmp_path: Path) -> None:
 def test_processes_lose_the_record_and_not_the_run(model: Path, forked: None) -> None:
     seen: list[Recognized] = []
     tally = recognize_all(
-        Deadly(model), iter_chunks(LINES, size=8), [seen.append], engine=LocalProcesses(1)
+        Deadly(model),
+        iter_chunks(LINES, SourceReading(size=8)),
+        [seen.append],
+        engine=LocalProcesses(1),
     )
     assert lines(seen, "results") == GOOD and tally.refused == 2
 
@@ -57,11 +60,12 @@ import sys
 from pathlib import Path
 from tests.stream.molecules import Deadly
 from tests.stream.test_careful import LINES
-from vgib.stream.chunks import iter_chunks
+from vgib.stream.chunks import SourceReading, iter_chunks
 from vgib.stream.engine import recognize_all
 from vgib.stream.parts import PartStore
 if __name__ == "__main__":
-    recognize_all(Deadly(sys.argv[1]), iter_chunks(LINES, size=8), [], PartStore(Path(sys.argv[2])))
+    chunks = iter_chunks(LINES, SourceReading(size=8))
+    recognize_all(Deadly(sys.argv[1]), chunks, [], PartStore(Path(sys.argv[2])))
 """
 
 
@@ -74,7 +78,7 @@ def test_a_run_in_one_process_goes_on_behind_the_record_that_ended_it(
         done = subprocess.run(command, cwd=ROOT, env={"PYTHONPATH": f"{ROOT}:{ROOT / 'src'}"})
         assert done.returncode == ended
     seen: list[Recognized] = []
-    chunks = iter_chunks(LINES, size=8)
+    chunks = iter_chunks(LINES, SourceReading(size=8))
     tally = recognize_all(Deadly(model), chunks, [seen.append], PartStore(tmp_path / "parts"))
     assert lines(seen, "results") == GOOD and tally.refused == 2 and tally.reused == 1
 

@@ -11,7 +11,7 @@ from rdkit import Chem
 
 from vgib.data.records import MOLBLOCK
 from vgib.errors import FileFormatError, InputError
-from vgib.stream.chunks import iter_chunks
+from vgib.stream.chunks import SourceReading, iter_chunks
 
 
 def parquet_bytes(**columns: list[object]) -> bytes:
@@ -43,7 +43,7 @@ def test_every_kind_of_file_gives_the_same_molecules(
     assert chunk.records["line"].to_pylist() == [first, first + 1]
     assert chunk.share == 1
     # The same from standard input, which has no name to go by.
-    (piped,) = iter_chunks(io.BytesIO(raw), format=path.name.split(".")[1])  # type: ignore[arg-type]
+    (piped,) = iter_chunks(io.BytesIO(raw), SourceReading(format=path.name.split(".")[1]))  # type: ignore[arg-type]
     assert piped.records == chunk.records
 
 
@@ -51,7 +51,7 @@ def test_sd_records_come_with_their_names_and_tags(tmp_path: Path) -> None:
     block = Chem.MolToMolBlock(Chem.MolFromSmiles("CCO")).replace("\n", "ethanol\n", 1)
     path = tmp_path / "a.sdf"
     path.write_text(f"{block}> <dose>\n1.5\n\n$$$$\n{block}$$$$\nbroken\n$$$$\n")
-    (chunk,) = iter_chunks(path, carry=["dose"])
+    (chunk,) = iter_chunks(path, SourceReading(carry=("dose",)))
     rows = chunk.records.to_pylist()
     assert [row["id"] for row in rows] == ["ethanol", "ethanol", None]
     assert [row["dose"] for row in rows] == ["1.5", None, None]
@@ -62,7 +62,7 @@ def test_sd_records_come_with_their_names_and_tags(tmp_path: Path) -> None:
 def test_chunks_have_a_size_and_tell_how_far_they_are(tmp_path: Path) -> None:
     path = tmp_path / "a.smi"
     path.write_text("C\n" * 40_000)
-    chunks = list(iter_chunks(path, size=10_000))
+    chunks = list(iter_chunks(path, SourceReading(size=10_000)))
     assert [len(chunk.records) for chunk in chunks] == [10_000] * 4
     shares = [chunk.share or 0.0 for chunk in chunks]
     assert shares == sorted(shares) and 0 < shares[0] < 0.5 and shares[-1] == 1
@@ -74,18 +74,18 @@ def test_chunks_have_a_size_and_tell_how_far_they_are(tmp_path: Path) -> None:
 def test_columns_are_found_asked_for_and_carried(tmp_path: Path) -> None:
     path = tmp_path / "a.csv"
     path.write_text("Compound ID,structure,other,y\nX1,CC,CCO,3\nX2,C,N\n")
-    (chunk,) = iter_chunks(path, carry=["y"])
+    (chunk,) = iter_chunks(path, SourceReading(carry=("y",)))
     rows = chunk.records.to_pylist()
     assert rows[0] == {"line": 2, "smiles": "CC", "id": "X1", "problem": None, "y": "3"}
     assert "3 cells where the header has 4" in rows[1]["problem"] and rows[1]["y"] is None
-    (chunk,) = iter_chunks(path, smiles_column="other", names="y")
+    (chunk,) = iter_chunks(path, SourceReading("other", "y"))
     assert chunk.records.to_pylist()[0]["smiles"] == "CCO"
     assert chunk.records.to_pylist()[0]["id"] == "3"
     with pytest.raises(InputError, match="no column 'yy'"):
-        list(iter_chunks(path, carry=["yy"]))
+        list(iter_chunks(path, SourceReading(carry=("yy",))))
     path.write_text("smiles,scores\nCC,1\n")
     with pytest.raises(InputError, match="'scores' has the name of a result"):
-        list(iter_chunks(path, carry=["scores"]))
+        list(iter_chunks(path, SourceReading(carry=("scores",))))
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ from tests.stream.conftest import SMILES
 from vgib.data.processes import LocalProcesses, Outcome
 from vgib.errors import InputError
 from vgib.stream.careful import WorkerError
-from vgib.stream.chunks import iter_chunks
+from vgib.stream.chunks import SourceReading, iter_chunks
 from vgib.stream.engine import OneProcess, Tally, recognize_all
 from vgib.stream.parts import PartStore
 from vgib.stream.schema import Recognized
@@ -43,7 +43,7 @@ def test_results_come_in_the_order_of_the_source(
     told: list[int] = []
     tally = recognize_all(
         Recognize(model),
-        iter_chunks(TEXTS, size=5),
+        iter_chunks(TEXTS, SourceReading(size=5)),
         [seen.append],
         PartStore(tmp_path) if is_kept else None,
         engine=engine,
@@ -59,11 +59,13 @@ def test_results_come_in_the_order_of_the_source(
 def test_what_is_finished_is_not_computed_again(model: Path, tmp_path: Path) -> None:
     work, parts = Recognize(model), PartStore(tmp_path)
     first: list[Recognized] = []
-    recognize_all(work, iter_chunks(TEXTS[:10], size=5), [first.append], parts)
+    recognize_all(work, iter_chunks(TEXTS[:10], SourceReading(size=5)), [first.append], parts)
     second: list[Recognized] = []
-    tally = recognize_all(work, iter_chunks(TEXTS, size=5), [second.append], parts)
+    tally = recognize_all(work, iter_chunks(TEXTS, SourceReading(size=5)), [second.append], parts)
     assert tally.reused == 2 and second[:2] == first
-    whole = recognize_all(work, iter_chunks(TEXTS, size=5), [], parts, engine=Failing())
+    whole = recognize_all(
+        work, iter_chunks(TEXTS, SourceReading(size=5)), [], parts, engine=Failing()
+    )
     assert whole.reused == 5 and whole.recognized == 20  # no job was left that could fail
 
 
@@ -71,7 +73,7 @@ def test_a_job_that_fails_names_its_lines(model: Path, tmp_path: Path) -> None:
     with pytest.raises(WorkerError, match=r"lines 1 to 5 could not .* KeyError: x; .* --resume"):
         recognize_all(
             Recognize(model),
-            iter_chunks(TEXTS, size=5),
+            iter_chunks(TEXTS, SourceReading(size=5)),
             [],
             PartStore(tmp_path),
             engine=Failing(),
@@ -86,7 +88,7 @@ def test_nothing_usable_is_an_error_with_the_first_reason(model: Path, tmp_path:
 def test_only_the_first_refusals_and_notes_are_remembered(model: Path) -> None:
     tally = Tally()
     work = Recognize(model)
-    for chunk in iter_chunks(["oops"] * 30 + ["CC.C"] * 30, size=7):
+    for chunk in iter_chunks(["oops"] * 30 + ["CC.C"] * 30, SourceReading(size=7)):
         tally.add(work(chunk.records))
     assert (tally.recognized, tally.refused) == (30, 30)
     assert len(tally.first_refused) == len(tally.first_notes) == 10

@@ -19,15 +19,14 @@ import pytest
 from tests.experiments.engine.test_runner import run
 from tests.stream.molecules import Deadly, Slow, small_model, smiles
 
-from vgib.stream.chunks import SIZE, iter_chunks
+from vgib.stream.chunks import SIZE, SourceReading, iter_chunks
 from vgib.stream.manifest import read_manifest
 from vgib.stream.ray_parts import run_parts
-from vgib.stream.shards import Cutting
 from vgib.stream.work import Recognize
 
 ray = pytest.importorskip("ray", reason="Ray is not installed; pip install 'vgib[ray]'")
 
-SMALL = Cutting(chunk=4, part=8)
+SMALL = SourceReading(size=4, part=8)
 ROOT = Path(__file__).resolve().parents[2]
 
 
@@ -44,12 +43,12 @@ def rows(out: Path, kind: str = "results") -> list[dict[str, Any]]:
     return found
 
 
-def expected(work: Recognize, *paths: Path, size: int = SMALL.chunk) -> list[dict[str, Any]]:
+def expected(work: Recognize, *paths: Path, size: int = SMALL.size) -> list[dict[str, Any]]:
     """The rows that one machine makes of these files."""
     return [
         {"file": f"{number:05d}", **row}
         for number, path in enumerate(paths)
-        for chunk in iter_chunks(path, size=size)
+        for chunk in iter_chunks(path, SourceReading(size=size))
         for row in work(chunk.records).results.to_pylist()
     ]
 
@@ -143,10 +142,10 @@ from tests.experiments.engine.test_runner import run
 from tests.stream.molecules import Slow
 from vgib.stream.work import Recognize
 from vgib.stream.ray_parts import run_parts
-from vgib.stream.shards import Cutting
+from vgib.stream.chunks import SourceReading
 model, source, told, out, address = sys.argv[1:]
 work = Slow(Recognize(model), Path(told), seconds=0.4)
-run_parts(Path(source), work, Path(out), "s", Cutting(chunk=4, part=8), address=address)
+run_parts(Path(source), work, Path(out), "s", SourceReading(size=4, part=8), address=address)
 """
 
 

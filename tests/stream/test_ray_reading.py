@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from vgib.stream.chunks import SourceReading
 from vgib.stream.parts import PartStore, part_name
 from vgib.stream.ray_reading import Reader
 from vgib.stream.schema import Recognized
-from vgib.stream.shards import Cutting
 
 
 def test_a_process_that_reads_does_not_import_torch() -> None:
@@ -27,7 +27,7 @@ def test_parts_are_named_by_file_and_number() -> None:
 
 def test_a_file_that_has_changed_is_not_gone_on_with(tmp_path: Path) -> None:
     source, out = tmp_path / "in.smi", tmp_path / "out"
-    reader = Reader(out, Cutting(chunk=2, part=2))
+    reader = Reader(out, SourceReading(size=2, part=2))
     empty = pa.table({"reason": pa.array([], pa.string())})
 
     def told(text: str) -> list[Any]:

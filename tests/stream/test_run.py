@@ -17,8 +17,8 @@ from tests.stream.conftest import SMILES
 
 from vgib.errors import FileFormatError, InputError, UnwritableError
 from vgib.select.policy import Selection
+from vgib.stream.chunks import SourceReading
 from vgib.stream.run import (
-    SourceReading,
     Writing,
     parts_folder,
     recognize_source,

@@ -9,17 +9,17 @@ import pytest
 from tests.stream.molecules import smiles
 
 from vgib.errors import FileFormatError, InputError
-from vgib.stream.chunks import iter_chunks
-from vgib.stream.shards import Cutting, cut, input_files
+from vgib.stream.chunks import SourceReading, iter_chunks
+from vgib.stream.shards import cut, input_files
 
-SMALL = Cutting(chunk=4, part=8)
+SMALL = SourceReading(size=4, part=8)
 
 
-def rows(path: Path, cutting: Cutting = SMALL) -> list[tuple[int, str]]:
+def rows(path: Path, reading: SourceReading = SMALL) -> list[tuple[int, str]]:
     """Line and text of every record, in the order of the parts."""
     return [
         (row["line"], row["smiles"])
-        for part in cut(path, cutting)
+        for part in cut(path, reading)
         for chunk in part.chunks
         for row in chunk.to_pylist()
     ]
@@ -43,7 +43,7 @@ def test_parts_hold_the_chunks_of_one_machine(path: Path) -> None:
     assert [part.records for part in parts] == [8, 8, 8, 6]
     assert parts[-1].share == 1.0 and all(0 < part.share <= 1 for part in parts)
     found = [chunk for part in parts for chunk in part.chunks]
-    expected = [chunk.records for chunk in iter_chunks(path, size=4)]
+    expected = [chunk.records for chunk in iter_chunks(path, SourceReading(size=4))]
     assert [chunk.to_pylist() for chunk in found] == [chunk.to_pylist() for chunk in expected]
 
 
@@ -53,7 +53,7 @@ def test_a_line_that_is_no_text_costs_itself(name: str, tmp_path: Path) -> None:
     lines[3], lines[7] = b'\xff\xfe"\x00garbage', b"CC\x00O"
     path = tmp_path / name
     path.write_bytes(b"smiles\n" + b"\n".join(lines))
-    (part,) = cut(path, Cutting())
+    (part,) = cut(path, SourceReading())
     found = part.chunks[0].to_pylist()
     assert [row["line"] for row in found] == list(range(2, 12))
     broken = {row["line"]: row["problem"] for row in found if row["problem"]}

@@ -182,8 +182,8 @@ def explain(
 
     if engine == "ray":
         refuse_given(context, NOT_FOR_CLUSTERS, "has no use with --engine ray")
+        from vgib.stream.chunks import SourceReading
         from vgib.stream.explain_work import Explain
-        from vgib.stream.run import SourceReading
 
         work = Explain(
             model,

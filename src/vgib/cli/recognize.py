@@ -201,7 +201,8 @@ def recognize(
 
     Lines that cannot be used are written to OUT.rejected.csv, with the reason.
     """
-    from vgib.stream.run import SourceReading, Writing, recognize_source
+    from vgib.stream.chunks import SourceReading
+    from vgib.stream.run import Writing, recognize_source
     from vgib.stream.work import Recognize
     from vgib.stream.writers import standard_output
 

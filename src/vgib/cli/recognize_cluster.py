@@ -14,9 +14,9 @@ from vgib.cli.console import say
 from vgib.page.html import counted
 
 if TYPE_CHECKING:
+    from vgib.stream.chunks import SourceReading
     from vgib.stream.engine import Tally
     from vgib.stream.manifest import Manifest
-    from vgib.stream.run import SourceReading
     from vgib.stream.work import Recognize
 
 
@@ -40,7 +40,6 @@ def recognize_on_cluster(
     from vgib.stream.engine import Tally
     from vgib.stream.ray_parts import run_parts
     from vgib.stream.run import settings_of
-    from vgib.stream.shards import PART, Cutting
 
     if not isinstance(source, Path):
         raise typer.BadParameter("a cluster reads files; give one, or a folder of them")
@@ -58,15 +57,7 @@ def recognize_on_cluster(
         work,
         out,
         settings_of(work),
-        Cutting(
-            reading.smiles_column,
-            reading.names,
-            reading.carry or (),
-            reading.format,
-            reading.size,
-            PART // reading.size * reading.size,
-            reading.how,
-        ),
+        reading,
         address=address,
         workers=workers,
         resume=resume,

@@ -15,7 +15,7 @@ from vgib.limits import FileReading
 from vgib.serve.lanes import by_halves
 from vgib.serve.limits import BusyError, TooMuchError
 from vgib.serve.worker import LostWorkerError
-from vgib.stream.chunks import iter_chunks
+from vgib.stream.chunks import SourceReading, iter_chunks
 from vgib.stream.ledger import Ledger, LedgerEntry, SeenMolecule
 from vgib.stream.recurring import Recurring
 from vgib.stream.schema import Recognized
@@ -61,15 +61,9 @@ def read_chunks(
     """
     chunks: list[pa.Table] = []
     left, room = rows, BYTES_IN_MEMORY * most
-    source = iter_chunks(
-        io.BytesIO(body),
-        format=format,
-        smiles_column=smiles_column,
-        needed=needed,
-        how=FileReading(max_unpacked=most),
-        size=CHUNK,
-    )
-    for chunk in source:
+    how = FileReading(max_unpacked=most)
+    reading = SourceReading(smiles_column, format=format, size=CHUNK, how=how, needed=tuple(needed))
+    for chunk in iter_chunks(io.BytesIO(body), reading):
         left -= len(chunk.records)
         if left < 0:
             raise TooMuchError(

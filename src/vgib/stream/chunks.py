@@ -2,6 +2,7 @@
 
 import logging
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from itertools import chain, islice
 from typing import NamedTuple
 
@@ -18,6 +19,42 @@ SIZE = 1024
 """Molecules in a chunk: a second or so of work, which is what a kill or a crash can cost."""
 
 
+PART = 8 * SIZE
+"""Molecules in a part: two or three seconds of work, which is what actors may wait for the last."""
+
+
+@dataclass(frozen=True)
+class SourceReading:
+    """How molecules are read.
+
+    Attributes:
+        smiles_column: The column of structures; by default found by its name, else by its content.
+        names: The column of names; by default found by its name.
+        carry: Other columns that the results shall have as well, as text; by default all but those
+            that are called like a result, of SD files the tags of the first records. A cluster
+            carries none by default: the files of a folder may differ in theirs.
+        format: Of what has no telling name; ``.smi`` by default.
+        size: The number of records in a chunk.
+        how: The encoding, and the limits of what is read.
+        needed: Columns that must be there, and are carried too.
+        part: The number of records that a cluster hands out at once; a multiple of ``size``, so
+            that the chunks, and with them the results, are those of one machine to the last bit.
+    """
+
+    smiles_column: Column | None = None
+    names: Column | None = None
+    carry: tuple[Column, ...] | None = None
+    format: Format | None = None
+    size: int = SIZE
+    how: FileReading = PLAIN
+    needed: tuple[Column, ...] = ()
+    part: int = PART
+
+
+AS_IT_COMES = SourceReading()
+"""The columns that are found, in chunks of the usual size."""
+
+
 class Chunk(NamedTuple):
     """Some records, and how much of the source has been read with them (``None``: unknown)."""
 
@@ -25,41 +62,26 @@ class Chunk(NamedTuple):
     share: float | None
 
 
-def iter_chunks(
-    source: Source,
-    *,
-    smiles_column: Column | None = None,
-    names: Column | None = None,
-    carry: Sequence[Column] | None = None,
-    needed: Sequence[Column] = (),
-    format: Format | None = None,
-    how: FileReading = PLAIN,
-    size: int = SIZE,
-) -> Iterator[Chunk]:
+def iter_chunks(source: Source, reading: SourceReading = AS_IT_COMES) -> Iterator[Chunk]:
     """The records of a source as tables, as :class:`~vgib.stream.work.Recognize` takes them.
 
     Args:
         source: ``.smi``, ``.csv``, ``.tsv``, ``.xlsx``, ``.sdf``, ``.mol`` or ``.parquet``, gzipped
             or not; an open binary file; or lines.
-        smiles_column: By default found by its name, else by its content.
-        names: The column of names; by default found by its name.
-        carry: Other columns that the results shall have as well, as text; by default all but those
-            that are called like a result, of SD files the tags of the first records.
-        needed: Columns that must be among them.
-        format: Of what has no telling name; ``.smi`` by default.
-        how: The encoding, and the limits of what is read.
-        size: The number of records in a chunk.
+        reading: Which columns, and how many records at once.
     """
-    with open_table(source, format=format, how=how) as table:
-        structure, records = structure_column(table, smiles_column)
-        name = id_column(table, names)
+    with open_table(source, format=reading.format, how=reading.how) as table:
+        structure, records = structure_column(table, reading.smiles_column)
+        name = id_column(table, reading.names)
+        carry: Sequence[Column] | None = reading.carry
         if carry is None:
             sample = list(islice(records, SAMPLE if table.format == "sdf" else 0))
             records = chain(sample, records)
             carry = _others(table, sample, {structure, name})
-        others = list(dict.fromkeys(named_column(table, column) for column in (*carry, *needed)))
+        wanted = (*carry, *reading.needed)
+        others = list(dict.fromkeys(named_column(table, column) for column in wanted))
         check_carried(others)
-        while batch := list(islice(records, size)):
+        while batch := list(islice(records, reading.size)):
             yield Chunk(table_of(batch, structure, name, others), table.share())
 
 

@@ -21,11 +21,12 @@ import pyarrow as pa
 
 from vgib.data.files import locked
 from vgib.stream.careful import ChunkWork, carefully
+from vgib.stream.chunks import AS_IT_COMES, SourceReading
 from vgib.stream.manifest import InputFile, Manifest, begin
 from vgib.stream.parts import PartStore, part_name
 from vgib.stream.ray_reading import Reader, Row, row_of, unpacked
 from vgib.stream.schema import Recognized
-from vgib.stream.shards import Cutting, input_files
+from vgib.stream.shards import input_files
 from vgib.train.cluster import connected
 
 ATTEMPTS = 4
@@ -41,7 +42,7 @@ def run_parts(
     work: ChunkWork,
     out: Path,
     settings: str,
-    cutting: Cutting | None = None,
+    reading: SourceReading = AS_IT_COMES,
     *,
     address: str | None = None,
     workers: int | None = None,
@@ -59,7 +60,7 @@ def run_parts(
         work: The unit of work.
         out: A new folder, or with ``resume`` that of the same run.
         settings: Everything that decides what comes of a record, as text.
-        cutting: How files are read.
+        reading: How files are read.
         address: The cluster's; see :func:`~vgib.train.cluster.connected`.
         workers: Actors, a core each; by default one for each core.
         resume: Go on with a run that was stopped.
@@ -70,17 +71,16 @@ def run_parts(
         CountError: the numbers do not add up.
     """
     started = perf_counter()
-    cutting = cutting or Cutting()
     paths = [path.resolve() for path in input_files(source)]
     out = out.resolve()
     files = [InputFile(str(path), path.stat().st_size) for path in paths]
-    account = _Account(Manifest(f"{settings} {cutting}", files))
+    account = _Account(Manifest(f"{settings} {reading}", files))
     with locked(out.with_name(f".{out.name}.lock"), repr(str(out))):
         begin(out, account.manifest, resume=resume)
         PartStore(out).forget_begun()
         with connected(address, cores=workers) as ray, _quiet(ray):
             cores = workers or max(1, int(ray.cluster_resources().get("CPU", 1)))
-            for row in _dataset(ray, paths, work, out, cutting, cores).iter_rows():
+            for row in _dataset(ray, paths, work, out, reading, cores).iter_rows():
                 account.add(row)
                 on_part(account.manifest, account.share())
         PartStore(out).forget_begun()
@@ -90,12 +90,12 @@ def run_parts(
 
 
 def _dataset(
-    ray: Any, paths: list[Path], work: ChunkWork, out: Path, cutting: Cutting, cores: int
+    ray: Any, paths: list[Path], work: ChunkWork, out: Path, reading: SourceReading, cores: int
 ) -> Any:
     data = ray.data
     rows = [{"file": number, "path": str(path)} for number, path in enumerate(paths)]
     parts = data.from_items(rows, override_num_blocks=len(rows)).map_batches(
-        Reader(out, cutting),
+        Reader(out, reading),
         batch_size=1,
         num_cpus=0,  # reading is light; the cores are the actors'
         compute=data.TaskPoolStrategy(size=min(len(rows), max(2, cores // 8))),

@@ -14,8 +14,9 @@ from typing import Any
 import pyarrow as pa
 
 from vgib.errors import InputError, VgibError
+from vgib.stream.chunks import SourceReading
 from vgib.stream.parts import PartStore, content_of, part_name
-from vgib.stream.shards import Cutting, Shard, cut
+from vgib.stream.shards import Shard, cut
 
 Row = dict[str, Any]
 
@@ -25,14 +26,14 @@ class Reader:
     """Reads a file and gives a row for each part, and one at the end that counts the records."""
 
     out: Path
-    cutting: Cutting
+    reading: SourceReading
 
     def __call__(self, batch: Row) -> Iterator[Row]:
         (number,), (path,) = batch["file"].tolist(), batch["path"].tolist()
         parts = records = 0
         error = ""
         try:
-            for part in cut(Path(path), self.cutting):
+            for part in cut(Path(path), self.reading):
                 parts, records = parts + 1, records + part.records
                 done = PartStore(self.out).counts(part_name(number, part.number))
                 content = content_of(part.chunks)

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass, fields, replace
 from itertools import chain
 from pathlib import Path
 from typing import Any, Literal
@@ -11,15 +11,13 @@ import pyarrow as pa
 
 from vgib import __version__
 from vgib.data.files import locked, replacing
-from vgib.data.headers import Column
 from vgib.data.processes import Engine
-from vgib.data.records import Format, Source
+from vgib.data.records import Source
 from vgib.errors import FileFormatError, InputError
-from vgib.limits import PLAIN, FileReading
 from vgib.model.card import Card
 from vgib.page.html import counted
 from vgib.page.recognized import Gallery, recognized_page, refusal_line
-from vgib.stream.chunks import SIZE, iter_chunks
+from vgib.stream.chunks import AS_IT_COMES, SourceReading, iter_chunks
 from vgib.stream.engine import Sink, Tally, recognize_all
 from vgib.stream.ledger import Ledger, write_ledger
 from vgib.stream.manifest import InputFile, Manifest, read_manifest
@@ -37,18 +35,6 @@ from vgib.stream.writers import (
     rejected_output,
     rows_of,
 )
-
-
-@dataclass(frozen=True)
-class SourceReading:
-    """How the source is read; see :func:`vgib.stream.chunks.iter_chunks`."""
-
-    smiles_column: Column | None = None
-    names: Column | None = None
-    carry: tuple[str, ...] | None = None
-    format: Format | None = None
-    size: int = SIZE
-    how: FileReading = PLAIN
 
 
 @dataclass(frozen=True)
@@ -78,7 +64,7 @@ def recognize_source(
     source: Source,
     work: Recognize,
     writing: Writing,
-    reading: SourceReading | None = None,
+    reading: SourceReading = AS_IT_COMES,
     *,
     resume: bool = False,
     engine: Engine | None = None,
@@ -96,19 +82,10 @@ def recognize_source(
         FileFormatError: the source is damaged.
         UnwritableError: an output cannot be written.
     """
-    reading = reading or SourceReading()
     check_outputs(writing.outs)
     _refuse_own(source, writing)
-    chunks = iter_chunks(
-        source,
-        smiles_column=reading.smiles_column,
-        names=reading.names,
-        carry=reading.carry,
-        needed=() if writing.measured == "prediction" else (writing.measured,),
-        format=reading.format,
-        how=reading.how,
-        size=reading.size,
-    )
+    needed = () if writing.measured == "prediction" else (writing.measured,)
+    chunks = iter_chunks(source, replace(reading, needed=needed))
     first = next(chunks, None)
     schema = work.schema([] if first is None else carried_fields(first.records))
     chunks = chain([] if first is None else [first], chunks)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 from scipy.special import ndtri  # type: ignore[import-untyped]
-from scipy.stats import rankdata  # type: ignore[import-untyped]
+from scipy.stats import spearmanr  # type: ignore[import-untyped]
 
 from vgib.chem.fingerprint import Fingerprints, fingerprints
 from vgib.chem.mol import scaffold
@@ -262,9 +262,9 @@ def _train_measured(species: str, shelf: Tables) -> Trained:
             ("r2_unclipped", raw[test], slice(None)),
             ("r2_new", y[test], is_new),
         ):
-            constant = _r2(np.full(len(truth[kept]), trivial), truth[kept])
             found = r_squared(predicted[kept], truth[kept])
-            quality[f"{key}_{split}"] = Quality.of(found, constant)
+            constant = r_squared(np.full(len(truth[kept]), trivial), truth[kept])
+            quality[f"{key}_{split}"] = Quality.of(found, constant.value)
         quality[f"mae_{split}"] = Quality.of(
             mean_absolute_error(predicted, y[test]), float(np.abs(y[test] - trivial).mean())
         )
@@ -389,18 +389,19 @@ def _mean(values: npt.NDArray[Any]) -> Estimate:
     return bootstrap(lambda index: float(wide[index].mean()), len(wide), resamples=200)
 
 
-def _r2(predicted: Floats, y: Floats) -> float:
-    return float(1 - np.square(y - predicted).sum() / np.square(y - y.mean()).sum())
-
-
 def _spearman(predicted: Floats, y: Floats) -> Estimate:
     def correlation(index: npt.NDArray[Any]) -> float:
-        return float(np.corrcoef(rankdata(predicted[index]), rankdata(y[index]))[0, 1])
+        return float(spearmanr(predicted[index], y[index]).statistic)
 
     return bootstrap(correlation, len(y), resamples=200)
 
 
 def _average_precision(probability: Floats, label: Floats) -> Estimate:
+    """The mean precision at each positive, equal probabilities ranked by row.
+
+    scikit-learn's takes them as one threshold, and so a molecule that is drawn twice as well.
+    """
+
     def area(index: npt.NDArray[Any]) -> float:
         hits = label[index][np.argsort(-probability[index], kind="stable")]
         precision = np.cumsum(hits) / np.arange(1, len(hits) + 1)

@@ -22,6 +22,7 @@ import vgib.nn
 from vgib.explain.explainer import explainers
 from vgib.explain.many import explain_many
 from vgib.explain.pyg import VGIBExplainer
+from vgib.model.graphs import as_packed
 
 ModelOf = Callable[[str], nn.Module]
 
@@ -64,6 +65,15 @@ def test_graphs_on_another_device_are_left_there(
     there = [item.clone().to(device) for item in data]
     found = explain_many(model, there, "gradcam")
     assert found[0].node_mask.is_cpu
+    assert all(item.x is not None and item.x.device.type == device for item in there)
+
+
+def test_graphs_on_another_device_are_read_by_models_of_this_package(
+    device: str, data: list[Data]
+) -> None:
+    there = [item.clone().to(device) for item in data]
+    packed = as_packed(there, None)
+    assert packed.x.is_cpu and packed.col.is_cpu and len(packed) == len(data)
     assert all(item.x is not None and item.x.device.type == device for item in there)
 
 

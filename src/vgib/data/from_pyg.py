@@ -1,5 +1,6 @@
 """PyG's ``Data`` objects to the tensors of packed graphs; what no model could read is refused."""
 
+from copy import copy
 from typing import TYPE_CHECKING, Any
 
 import torch
@@ -15,6 +16,33 @@ if TYPE_CHECKING:
 PER_NODE: tuple[str, ...] = ("x", "node_truth")
 PER_EDGE: tuple[str, ...] = ("edge_attr", "edge_truth")
 FURTHER: tuple[str, ...] = ("of_nodes", "of_edges", "of_graphs")
+
+
+def one_by_one(graphs: Any) -> list["Data"]:
+    """PyG's ``Data`` on the CPU, one for each graph, out of one of them or any iterable or loader.
+
+    A batch is its graphs.
+    """
+    from torch_geometric.data import Batch, Data, HeteroData
+    from torch_geometric.data.data import BaseData
+
+    items: list[Data] = []
+    for item in [graphs] if isinstance(graphs, BaseData) else graphs:
+        if isinstance(item, HeteroData):
+            raise InputError(
+                "heterogeneous graphs (HeteroData) are not read here; turn them into "
+                "homogeneous ones with data.to_homogeneous()"
+            )
+        if not isinstance(item, Data):
+            raise InputError(f"expected PyG Data objects; got {type(item).__name__}")
+        # What lies on a GPU is copied: PyG's own move would take the user's graph along.
+        item = item if _is_on_cpu(item) else copy(item).cpu()
+        items += item.to_data_list() if isinstance(item, Batch) else [item]
+    return items
+
+
+def _is_on_cpu(item: "Data") -> bool:
+    return all(value.is_cpu for value in item.to_dict().values() if isinstance(value, Tensor))
 
 
 def fields_of(items: list["Data"], *, as_is: bool) -> dict[str, Any]:

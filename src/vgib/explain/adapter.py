@@ -17,7 +17,7 @@ from torch import Tensor, nn
 from vgib.data.files import read_safetensors, write_safetensors
 from vgib.errors import InputError, unknown_name
 from vgib.explain.amortized import Amortized
-from vgib.explain.explainer import Case, Graphs, check_positive, explainers, known_options
+from vgib.explain.explainer import Case, Graphs, check_positive, explainers
 from vgib.explain.frozen import CENTER, Frozen, Removal
 from vgib.nn.bottleneck import (
     PLACES,
@@ -84,7 +84,7 @@ class Adapted(Amortized):
     def __init__(self, **options: Any) -> None:
         kind = bottlenecks.get(self.bottleneck)
         own = [name for name in option_names(kind) if name not in PLACES]
-        known = [*own, *known_options(Amortized)]
+        known = [*own, *option_names(Amortized)]
         for name in options:
             if name not in known:
                 raise unknown_name(f"option of explainer {self.bottleneck}", name, known)

@@ -1,23 +1,20 @@
 """The contract of every post-hoc method: a model and graphs in, one score for each node out."""
 
 from collections.abc import Iterable
-from copy import copy
 from dataclasses import dataclass
-from inspect import signature
 from numbers import Real
 from typing import Any, Self
 
 import torch
 from torch import Tensor, nn
-from torch_geometric.data import Batch as PygBatch
-from torch_geometric.data import Data, HeteroData
-from torch_geometric.data.data import BaseData
+from torch_geometric.data import Data
 
+from vgib.data.from_pyg import one_by_one
 from vgib.data.packed import Batch, PackedGraphs
 from vgib.errors import InputError, unknown_name
 from vgib.explain.frozen import Frozen, Removal, Run
 from vgib.explain.outputs import ModelTask, Returns
-from vgib.registry import Registry
+from vgib.registry import Registry, option_names
 from vgib.train.loop import seeded
 
 Graphs = PackedGraphs | Iterable[Data]
@@ -70,6 +67,7 @@ class Explainer:
         target: The class, label or value to explain, by its number; what is predicted when
             ``None``.
         pick: Which part of a tuple or dict that the model gives is its output.
+        rest: Nothing; what is left here is refused with a list of what could be meant.
     """
 
     removal: Removal = "none"
@@ -83,10 +81,10 @@ class Explainer:
         returns: Returns = "raw",
         target: int | None = None,
         pick: int | str | None = None,
-        **unknown: Any,
+        **rest: Any,
     ) -> None:
-        for name in unknown:
-            raise unknown_name(f"option of {type(self).__name__}", name, known_options(type(self)))
+        for name in rest:
+            raise unknown_name(f"option of {type(self).__name__}", name, option_names(type(self)))
         if not hasattr(seed, "__index__"):
             raise InputError(f"seed must be a whole number; got {seed!r}")
         self.seed = seed
@@ -123,17 +121,6 @@ class Explainer:
         )
 
 
-def known_options(kind: type[Explainer]) -> list[str]:
-    """The options of a method: its own, and those of the classes that it builds upon."""
-    names: dict[str, None] = {}
-    for each in kind.__mro__:
-        if "__init__" in vars(each) and each is not object:
-            for option in signature(each.__init__).parameters.values():  # type: ignore[misc]
-                if option.kind is option.KEYWORD_ONLY:
-                    names[option.name] = None
-    return list(names)
-
-
 def check_positive(name: str, value: Any, *, or_zero: bool = False) -> None:
     """Refuses an option that is no number, or one below what it can be."""
     if not isinstance(value, Real) or value < 0 or (value == 0 and not or_zero):
@@ -157,29 +144,7 @@ def as_graphs(graphs: Any) -> PackedGraphs:
     """A set from ours, or from PyG's ``Data`` in any iterable, dataset or loader."""
     if isinstance(graphs, PackedGraphs):
         return graphs
-    return PackedGraphs.from_data(as_data(graphs), as_is=True)
-
-
-def as_data(graphs: Any) -> list[Data]:
-    """PyG's ``Data``, one for each graph, out of any iterable, dataset or loader."""
-    items: list[Data] = []
-    for item in [graphs] if isinstance(graphs, BaseData) else graphs:
-        if isinstance(item, HeteroData):
-            raise InputError(
-                "heterogeneous graphs (HeteroData) are not explained here; turn them into "
-                "homogeneous ones with data.to_homogeneous()"
-            )
-        if not isinstance(item, Data):
-            raise InputError(f"expected PyG Data objects; got {type(item).__name__}")
-        # What lies on a GPU is copied: PyG's own move would take the user's graph along.
-        item = item if is_on_cpu(item) else copy(item).cpu()
-        items += item.to_data_list() if isinstance(item, PygBatch) else [item]
-    return items
-
-
-def is_on_cpu(item: Data) -> bool:
-    """Whether every tensor of a graph is on the CPU, where graphs are packed."""
-    return all(value.is_cpu for value in item.to_dict().values() if isinstance(value, Tensor))
+    return PackedGraphs.from_data(one_by_one(graphs), as_is=True)
 
 
 def as_batch(batch: Any) -> Batch:

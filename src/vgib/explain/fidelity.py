@@ -13,9 +13,10 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
+from vgib.data.from_pyg import one_by_one
 from vgib.data.packed import PackedGraphs
 from vgib.errors import InputError
-from vgib.explain.explainer import Graphs, as_data, as_graphs
+from vgib.explain.explainer import Graphs, as_graphs
 from vgib.explain.frozen import Frozen, predictions
 from vgib.explain.outputs import ModelTask, Returns
 from vgib.metrics import Array, Estimate, bootstrap_rows, mean
@@ -308,7 +309,7 @@ class Judge:
 
 def with_labels(graphs: Graphs, y: Tensor | None) -> tuple[PackedGraphs, Tensor | None]:
     """The graphs as one set, with their own labels where no others are given."""
-    items = graphs if isinstance(graphs, PackedGraphs) else as_data(graphs)
+    items = graphs if isinstance(graphs, PackedGraphs) else one_by_one(graphs)
     data = as_graphs(items)
     if y is None:
         y = items.y if isinstance(items, PackedGraphs) else PackedGraphs.from_data(items).y

@@ -9,9 +9,10 @@ from torch_geometric.data import Data
 from torch_geometric.explain import Explanation
 
 from vgib.config import DEFAULT_EXPLAINER
+from vgib.data.from_pyg import one_by_one
 from vgib.data.packed import Batch, PackedGraphs
 from vgib.errors import InputError
-from vgib.explain.explainer import Explainer, Graphs, as_data, as_graphs, explainers
+from vgib.explain.explainer import Explainer, Graphs, as_graphs, explainers
 from vgib.explain.judged import say_how_good
 from vgib.explain.lift import to_edges
 from vgib.model.results import Recognitions, recognitions
@@ -62,7 +63,7 @@ def explain_many(
     """
     if batch_size < 1:
         raise InputError(f"batch_size must be at least 1; got {batch_size}")
-    items = _items(graphs) if isinstance(graphs, PackedGraphs) else as_data(graphs)
+    items = _items(graphs) if isinstance(graphs, PackedGraphs) else one_by_one(graphs)
     data = graphs if isinstance(graphs, PackedGraphs) else as_graphs(items)
     explainer = made(method, options)
     ready(explainer, model, data if fit_on is None else fit_on)

@@ -16,9 +16,10 @@ from torch_geometric.explain import Explanation
 from torch_geometric.utils import k_hop_subgraph
 
 from vgib.config import DEFAULT_EXPLAINER
+from vgib.data.from_pyg import one_by_one
 from vgib.data.packed import PackedGraphs
 from vgib.errors import InputError
-from vgib.explain.explainer import Explainer, as_data, as_graphs
+from vgib.explain.explainer import Explainer, as_graphs
 from vgib.explain.frozen import CENTER, Frozen, predictions
 from vgib.explain.many import explanation_of, made, ready, score
 
@@ -63,7 +64,7 @@ def explain_nodes(
     Raises:
         InputError: The model says something else of a node when it sees its neighborhood alone.
     """
-    (whole,) = as_data(data)
+    (whole,) = one_by_one(data)
     explainer, wanted = made(method, options), _numbers(nodes, whole)
     around = Neighborhoods(explainer.freeze(model), whole)
     asked = around.of(wanted)

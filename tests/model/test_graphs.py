@@ -2,8 +2,6 @@
 
 import pytest
 import torch
-import torch._lazy
-import torch._lazy.ts_backend
 from torch.utils.data import Subset
 from torch_geometric.data import Batch, Data
 
@@ -27,21 +25,6 @@ def test_lists_batches_and_subsets_are_the_same_graphs() -> None:
     for wrong in (pair(), 3, "CC"):
         with pytest.raises(InputError, match="put it in a list"):
             as_packed(wrong, "rich")
-
-
-def test_graphs_on_another_device_are_copied_and_left_there() -> None:
-    torch._lazy.ts_backend.init()  # a second device on machines without a GPU
-    there = [pair().to("lazy"), pair().to("lazy")]
-    packed = as_packed(there, None)
-    assert packed.x.is_cpu and packed.col.is_cpu and len(packed) == 2
-    assert all(item.x is not None and item.x.device.type == "lazy" for item in there)
-
-
-def test_an_empty_list_is_answered_in_the_words_of_what_the_model_reads() -> None:
-    with pytest.raises(InputError, match="at least one molecule as SMILES, or graph as PyG Data"):
-        as_packed([], "rich")
-    with pytest.raises(InputError, match="at least one PyG Data object"):
-        as_packed([], None)
 
 
 def test_what_an_encoder_reads_of_edges() -> None:

@@ -11,7 +11,7 @@ that number has a bound.
 
 import csv
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -308,14 +308,18 @@ COLUMNS = tuple(entry.name for entry in fields(LedgerEntry))
 
 def write_ledger(path: Path, entries: Sequence[LedgerEntry]) -> None:
     """Writes the ledger as CSV, whole or not at all."""
+    write_rows(path, COLUMNS, entries)
+
+
+def write_rows(path: Path, columns: Sequence[str], rows: Iterable[Any]) -> None:
+    """Writes values with these attributes as CSV, a row for each, whole or not at all."""
     with replacing(path) as temporary, temporary.open("w", encoding="utf-8", newline="") as file:
         table = csv.writer(file, lineterminator="\n")
-        table.writerow(COLUMNS)
-        for entry in entries:
-            table.writerow(cell(getattr(entry, name)) for name in COLUMNS)
+        table.writerow(columns)
+        table.writerows([_cell(getattr(row, name)) for name in columns] for row in rows)
 
 
-def cell(value: Any) -> str:
+def _cell(value: Any) -> str:
     if isinstance(value, tuple):
         return " ".join(str(part).replace(" ", "_") for part in value)
     return f"{value:.5g}" if isinstance(value, float) else "" if value is None else str(value)

@@ -7,11 +7,10 @@ property is compared :math:`m` times, so that each interval is one of level
 :math:`1 - 0.05 / m` (Bonferroni).
 """
 
-import csv
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -23,8 +22,15 @@ from vgib.chem.matched import CommonCore, MatchedPair, common_cores, matched_pai
 from vgib.chem.mol import Mol, as_mol
 from vgib.chem.pattern import occurrences
 from vgib.chem.rings import ring_systems
-from vgib.data.files import replacing
-from vgib.stream.ledger import EXAMPLES, FEWEST, LedgerEntry, Moments, SeenMolecule, cell, welch
+from vgib.stream.ledger import (
+    EXAMPLES,
+    FEWEST,
+    LedgerEntry,
+    Moments,
+    SeenMolecule,
+    welch,
+    write_rows,
+)
 
 MOST_PARTS = 100
 """Recognized parts that are looked for in every molecule, the commonest first."""
@@ -277,15 +283,7 @@ def write_beside(ledger: Path, found: Recurring) -> list[Path]:
     written = []
     both: tuple[Sequence[Change | Substituent], ...] = (found.changes, found.substituents)
     for path, rows in zip(beside(ledger), both, strict=True):
-        if not rows:
-            continue
-        with (
-            replacing(path) as temporary,
-            temporary.open("w", encoding="utf-8", newline="") as file,
-        ):
-            table = csv.writer(file, lineterminator="\n")
-            values: list[dict[str, Any]] = [asdict(row) for row in rows]
-            table.writerow(values[0])
-            table.writerows([cell(value) for value in row.values()] for row in values)
-        written.append(path)
+        if rows:
+            write_rows(path, [field.name for field in fields(rows[0])], rows)
+            written.append(path)
     return written

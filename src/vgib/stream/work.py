@@ -8,7 +8,6 @@ import gc
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
 from functools import lru_cache
-from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -320,21 +319,19 @@ def _lists(offsets: Array, values: Any, kind: pa.DataType) -> pa.ListArray:
     return pa.ListArray.from_arrays(pa.array(offsets, pa.int32()), pa.array(values, kind))
 
 
-def _offsets(parts: Iterable[Sequence[Any]]) -> Array:
-    return np.cumsum([0, *map(len, parts)])
-
-
-def _subgraphs(found: list[list[Subgraph]]) -> pa.ListArray:
-    flat = list(chain.from_iterable(found))
-    atoms = [subgraph.nodes for subgraph in flat]
-    columns = [
-        pa.array([subgraph.smiles for subgraph in flat], pa.string()),
-        _lists(_offsets(atoms), list(chain.from_iterable(atoms)), pa.int32()),
-        pa.array([subgraph.score for subgraph in flat], pa.float64()),
-        pa.array([subgraph.keep_ratio for subgraph in flat], pa.float64()),
-        pa.array([subgraph.value for subgraph in flat], pa.float64()),
-        pa.array([subgraph.effect for subgraph in flat], pa.float64()),
+def _subgraphs(found: Sequence[Sequence[Subgraph]]) -> pa.ListArray:
+    rows = [
+        [
+            {
+                "smiles": part.smiles,
+                "atoms": part.nodes,
+                "score": part.score,
+                "keep_ratio": part.keep_ratio,
+                "value": part.value,
+                "effect": part.effect,
+            }
+            for part in ranked
+        ]
+        for ranked in found
     ]
-    structs = pa.StructArray.from_arrays(columns, fields=list(SUBGRAPHS.value_type))
-    offsets = pa.array(_offsets(found), pa.int32())
-    return pa.ListArray.from_arrays(offsets, structs, type=SUBGRAPHS)
+    return pa.array(rows, SUBGRAPHS)

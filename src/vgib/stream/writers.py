@@ -136,7 +136,7 @@ def _properties(row: dict[str, Any]) -> dict[str, Any]:
     left_out = ("id", "scores", "effects", "subgraphs", *BESIDE)
     plain = {key: value for key, value in row.items() if key not in left_out}
     plain |= {key: "; ".join(row[key]) for key in ("alerts", "warnings") if row[key]}
-    (plain["nearest"],) = _neighbors([row["nearest"] or None])
+    plain["nearest"] = _neighbors(row["nearest"] or None)
     if row["interval"]:
         plain["interval"] = " ".join(f"{end:.{DIGITS}g}" for end in row["interval"])
     plain["percentile"] = row["percentile"]
@@ -208,23 +208,20 @@ def _plain(lists: pa.ListArray) -> Any:
     kind = lists.type.value_type
     if pa.types.is_string(kind):
         return pc.binary_join(lists, "; ")
-    return _neighbors(lists.to_pylist()) if pa.types.is_struct(kind) else _joined(lists)
+    if pa.types.is_struct(kind):
+        return [_neighbors(each) for each in lists.to_pylist()]
+    return _joined(lists)
 
 
-def _neighbors(rows: Sequence[Sequence[dict[str, Any]] | None]) -> list[str | None]:
-    """``similarity measured structure`` of each neighbor."""
-    told = []
-    for row in rows:
-        each = [
-            " ".join(str(part) for part in (round(one["similarity"], 2), *_rest(one)))
-            for one in row or ()
-        ]
-        told.append(None if row is None else "; ".join(each))
-    return told
-
-
-def _rest(one: dict[str, Any]) -> list[Any]:
-    return [f"{one['measured']:.{DIGITS}g}", *([one["smiles"]] if one["smiles"] else [])]
+def _neighbors(nearest: Sequence[dict[str, Any]] | None) -> str | None:
+    """Training molecules as text: similarity, measured value and, where it is told, structure."""
+    if nearest is None:
+        return None
+    told = (
+        f"{round(one['similarity'], 2)} {one['measured']:.{DIGITS}g} {one['smiles'] or ''}".rstrip()
+        for one in nearest
+    )
+    return "; ".join(told)
 
 
 def _is_formula(cell: str) -> bool:

@@ -230,6 +230,26 @@ def save_model(folder: Path, net: SubgraphNet, card: Card) -> None:
     card.write(folder)
 
 
+def network_of(
+    card: Card,
+    encoder: str | nn.Module | None = None,
+    bottleneck: str | type[Bottleneck] | Bottleneck | None = None,
+) -> SubgraphNet:
+    """The network that a page describes, untrained, with copies of the parts that a user brings."""
+    is_built = isinstance(bottleneck, Bottleneck)
+    return build(
+        encoder=card.encoder if encoder is None else deepcopy(encoder),
+        bottleneck=card.bottleneck if bottleneck is None else deepcopy(bottleneck),
+        cardinalities=tuple(card.cardinalities) if card.cardinalities else None,
+        in_channels=card.in_channels,
+        task=card.task,
+        outputs=card.outputs,
+        architecture=Architecture.of(**card.architecture),
+        bottleneck_options={} if is_built else card.bottleneck_options,
+        edge_channels=card.edge_channels,
+    )
+
+
 def load_model(
     folder: Path,
     encoder: nn.Module | None = None,
@@ -237,38 +257,14 @@ def load_model(
 ) -> tuple[SubgraphNet, Card]:
     """Reads both and builds the network; parts that the user brought must be brought again."""
     card = Card.read(folder)
-    for part, given in (("encoder", encoder), ("bottleneck", bottleneck)):
-        name: str = getattr(card, part)
-        if name.startswith(CUSTOM) and given is None:
-            raise InputError(
-                f"{str(folder)!r} was trained with your own {part} {name.removeprefix(CUSTOM)}; "
-                f"pass {part}="
-            )
+    _check_own_parts(folder, card, encoder=encoder, bottleneck=bottleneck)
     if card.features is not None:
         _check_features(folder, card)
     shapes = _shapes(folder, card)
-
-    def made() -> SubgraphNet:
-        return build(
-            encoder=card.encoder if encoder is None else deepcopy(encoder),
-            bottleneck=card.bottleneck if bottleneck is None else deepcopy(bottleneck),
-            cardinalities=tuple(card.cardinalities) if card.cardinalities else None,
-            in_channels=card.in_channels,
-            task=card.task,
-            outputs=card.outputs,
-            architecture=Architecture.of(**card.architecture),
-            bottleneck_options={}
-            if isinstance(bottleneck, Bottleneck)
-            else card.bottleneck_options,
-            edge_channels=card.edge_channels,
-        )
-
     try:
-        if encoder is None and bottleneck is None:  # at first without memory: the page may lie
-            with torch.device("meta"), _Unfilled():
-                planned = {name: tuple(part.shape) for name, part in made().state_dict().items()}
-            _compare_shapes(planned, shapes)
-        net = made()
+        if encoder is None and bottleneck is None:
+            _compare_shapes(_planned(card), shapes)
+        net = network_of(card, encoder, bottleneck)
         # What is infinite before training, as a variance that is not known yet, may be so after it.
         unknown = {name for name, part in net.state_dict().items() if not part.isfinite().all()}
         found = load_file(folder / WEIGHTS_FILE)
@@ -284,6 +280,17 @@ def load_model(
             "train the model again"
         )
     return net, card
+
+
+def _check_own_parts(folder: Path, card: Card, **given: Any) -> None:
+    """Refuses a model of which a part is a class of the user's, and was not brought."""
+    for part, own in given.items():
+        name: str = getattr(card, part)
+        if name.startswith(CUSTOM) and own is None:
+            raise InputError(
+                f"{str(folder)!r} was trained with your own {part} {name.removeprefix(CUSTOM)}; "
+                f"pass {part}="
+            )
 
 
 def _shapes(folder: Path, card: Card) -> dict[str, tuple[int, ...]]:
@@ -323,6 +330,12 @@ class _Unfilled(TorchFunctionMode):
         if func is nn.init.normal_:
             return args[0] if args else (kwargs or {})["tensor"]
         return func(*args, **(kwargs or {}))
+
+
+def _planned(card: Card) -> dict[str, tuple[int, ...]]:
+    """The shapes that a page asks for, found without memory for them, since the page may lie."""
+    with torch.device("meta"), _Unfilled():
+        return {name: tuple(part.shape) for name, part in network_of(card).state_dict().items()}
 
 
 def _compare_shapes(planned: dict[str, tuple[int, ...]], there: dict[str, tuple[int, ...]]) -> None:

@@ -173,3 +173,12 @@ def bounds_of(values: Tensor) -> list[tuple[float, float]]:
     low, high = np.nanmin(known, axis=0), np.nanmax(known, axis=0)
     beyond = BEYOND * (high - low)
     return list(zip((low - beyond).tolist(), (high + beyond).tolist(), strict=True))
+
+
+def scale_of(values: Tensor) -> tuple[Tensor, Tensor]:
+    """The mean and the spread of each column, ``[graphs, targets]``; NaN is left out."""
+    if values.isnan().any():
+        mean = values.nanmean(0)
+        return mean, (values - mean).square().nanmean(0).sqrt()
+    spread, mean = torch.std_mean(values, dim=0, correction=0)
+    return mean, spread

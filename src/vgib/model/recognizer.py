@@ -3,7 +3,6 @@
 import logging
 import shutil
 from collections.abc import Callable, Sequence
-from copy import deepcopy
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -13,44 +12,29 @@ import numpy.typing as npt
 import torch
 from torch import Tensor, nn
 
-from vgib.chem.vocabulary import vocabulary
-from vgib.config import Training
-from vgib.data.capped import atom_features
 from vgib.data.molecules import load_drugs
 from vgib.data.packed import PackedGraphs
-from vgib.data.splits import random_split
 from vgib.errors import FileFormatError, InputError, NotFittedError, unknown_name
 from vgib.metrics import r_squared
-from vgib.model.card import Card, load_model, part_name, save_model, versions
+from vgib.model.card import load_model, network_of, save_model
 from vgib.model.configured import Configured
 from vgib.model.evaluate import of_named_values, quality
-from vgib.model.graphs import as_packed, as_read_by, edge_features
+from vgib.model.graphs import as_packed
 from vgib.model.known import FILE as KNOWN_FILE
 from vgib.model.known import Known
-from vgib.model.labels import (
-    as_targets,
-    bounds_of,
-    class_weights,
-    labels_each,
-    task_of,
-    with_labels,
-)
+from vgib.model.labels import as_targets, task_of, with_labels
 from vgib.model.members import Members
 from vgib.model.results import Recognitions, Subgraph
 from vgib.model.shipped import find
+from vgib.model.untrained import first_card, held_out, tell_labels, training_part
 from vgib.nn.bottleneck import Bottleneck, NoBottleneck
-from vgib.nn.net import SubgraphNet, build
+from vgib.nn.net import SubgraphNet
 from vgib.select.policy import Selection
 from vgib.train.checkpoint import Epoch, History
-from vgib.train.loop import (
-    predict_counts,
-    seeded,
-    train,
-)
+from vgib.train.loop import predict_counts, seeded, train
 
 log = logging.getLogger(__name__)
 
-VALIDATION_SHARE = 0.1
 MEMBERS = "members"
 """The folder inside a model's folder that holds its further members, numbered from 1."""
 
@@ -59,9 +43,6 @@ QUESTIONS = ("suffices", "counts")
 
 LOOKED_AT = 256
 """Training graphs whose scores are looked at after training."""
-
-USUAL_SIZES = 0.99
-"""The share of training molecules that are no larger than what a model is said to know."""
 
 TOO_MUCH = 0.9
 """A larger share of nodes that are kept is no subgraph to speak of."""
@@ -173,75 +154,20 @@ class SubgraphRecognizer(Configured, Members):
         packed = with_labels(as_packed(graphs, self.features, self.standard), y)
         task, classes = task_of(packed, self.task)
         packed = as_targets(packed, task, classes)
-        assert packed.y is not None
-        outputs = labels_each(packed) if classes is None else len(classes)
         encoder = self._encoder_for(packed)
-        architecture, training, bottleneck_options = self.settings(encoder)
-        index, split = self._training_part(packed, val, training)
-        kind = atom_features(packed)
-        card = Card(
-            task=task,
-            outputs=outputs,
-            classes=classes,
-            encoder=part_name(encoder),
-            bottleneck=part_name(self.bottleneck),
-            bottleneck_options=bottleneck_options,
-            architecture=architecture.model_dump(),
-            training=training.model_dump(),
-            preset=self.preset,
-            features=kind,
-            features_version=vocabulary(kind).version if kind else None,
-            standard=self.standard if kind else "none",
-            cardinalities=list(packed.cardinalities) if packed.cardinalities else None,
-            in_channels=packed.x.shape[1],
-            **edge_features(encoder, packed),
-            unit="probability" if task == "multilabel" else "",
-            largest=int(packed.sizes.double().quantile(USUAL_SIZES)) if kind else None,
-            data={"sha256": packed.fingerprint(), "graphs": len(packed), "split": split},
-            versions=versions(),
-        )
-        held_out = None
-        if val is not None:
-            held_out, labels = val if isinstance(val, tuple) else (val, None)
-            read = as_packed(held_out, self.features, self.standard)
-            held_out = with_labels(as_read_by(card, read), labels)
-            held_out = as_targets(held_out, task, classes, outputs)
-        elif index is not None:
-            rest = torch.ones(len(packed), dtype=torch.bool)
-            rest[index] = False
-            held_out = packed[rest]
-        with seeded(training.seed, self.device):
-            net = build(
-                encoder=deepcopy(encoder),
-                bottleneck=deepcopy(self.bottleneck),
-                cardinalities=packed.cardinalities,
-                in_channels=packed.x.shape[1],
-                task=task,
-                outputs=outputs,
-                architecture=architecture,
-                bottleneck_options=bottleneck_options,
-                edge_channels=card.edge_channels,
-            )
-        trained_on = packed.y if index is None else packed.y[index]
-        trained_on = trained_on.reshape(len(trained_on), -1)
-        net.has_gaps = task == "regression" and bool(trained_on.isnan().any())
-        if task == "regression" and architecture.standardize:
-            if net.has_gaps:
-                center = trained_on.nanmean(0)
-                spread = (trained_on - center).square().nanmean(0).sqrt()
-            else:
-                spread, center = torch.std_mean(trained_on, dim=0, correction=0)
-            card.bounds = bounds_of(trained_on)
-            net.target_mean.copy_(center)
-            net.target_std.copy_(torch.where(spread > 0, spread, 1.0))
-        if task == "classification":
-            net.class_weight = class_weights(packed.y, outputs, self.class_weight)
+        settings = self.settings(encoder)
+        index, split = training_part(packed, settings.training, val)
+        card = first_card(self, packed, task, classes, encoder, settings, split)
+        chosen_by = held_out(self, card, packed, index, val)
+        with seeded(settings.training.seed, self.device):
+            net = network_of(card, encoder, self.bottleneck)
+        tell_labels(net, card, packed, index, self.class_weight)
         self.history_ = loop(
             net,
             packed,
             index=index,
-            val=held_out,
-            settings=training,
+            val=chosen_by,
+            settings=settings.training,
             checkpoint=None if checkpoint is None else Path(checkpoint),
             on_epoch=on_epoch,
             on_step=on_step,
@@ -250,8 +176,8 @@ class SubgraphRecognizer(Configured, Members):
         self.network_, self.card_, self.further_, self.known_ = net, card, (), None
         vars(self).pop("among_drugs", None)  # what the network before this one said
         self._say_what_is_kept(packed)
-        if held_out is not None:
-            self.calibrate(held_out)
+        if chosen_by is not None:
+            self.calibrate(chosen_by)
         return self
 
     def _say_what_is_kept(self, packed: PackedGraphs) -> None:
@@ -265,20 +191,6 @@ class SubgraphRecognizer(Configured, Members):
                 "graphs; raise beta=, train longer, or ask for a share with keep_ratio=",
                 100 * share,
             )
-
-    def _training_part(
-        self, packed: PackedGraphs, val: Any, training: Training
-    ) -> tuple[Tensor | None, str]:
-        """Which graphs to train on (all, when ``None``), and how to describe that."""
-        if val is not None:
-            return None, "validation graphs given"
-        if training.select == "last" or len(packed) < 1 / VALIDATION_SHARE:
-            return None, "no validation graphs"
-        split = random_split(
-            len(packed), fractions=(1 - VALIDATION_SHARE, VALIDATION_SHARE, 0.0), seed=training.seed
-        )
-        told = f"random {VALIDATION_SHARE:.0%} for validation, seed {training.seed}"
-        return torch.from_numpy(split.train), told
 
     def predict(self, graphs: Any) -> Array:
         """Classes or values, one for each graph: the mean over the members.

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from vgib.stream.ledger import LedgerEntry, Moments, SeenMolecule, welch
+from vgib.stream.ledger import LedgerEntry, Moments, SeenMolecule, welch, write_ledger
 from vgib.stream.recurring import recurring, weightiest, write_beside
 
 RESTS = ["CC", "CCC", "CCCC", "CC(C)C", "C1CC1", "CCOC", "CCCOC", "CC(C)CC"]
@@ -76,6 +76,22 @@ def test_a_series_has_the_mean_of_each_substituent(tmp_path: Path) -> None:
     fluorine = next(one for one in found.substituents if "F" in one.group)
     assert (fluorine.count, fluorine.mean, fluorine.series) == (2, 1.5, 5)
     assert [path.name for path in write_beside(tmp_path / "l.csv", found)][-1] == "l.cores.csv"
+
+
+@pytest.mark.hostile
+def test_no_name_in_what_is_written_of_it_is_a_formula_of_a_spreadsheet(tmp_path: Path) -> None:
+    seen = [one._replace(name=f"=cmd{one.line}") for one in made()]
+    found, ledger = recurring(seen, []), tmp_path / "l.csv"
+
+    def names(*, plain: bool) -> list[str]:
+        write_ledger(ledger, found.entries, plain=plain)
+        paths = [ledger, *write_beside(ledger, found, plain=plain)]
+        tables = [csv.DictReader(path.read_text().splitlines()) for path in paths]
+        return [row["names"] for table in tables for row in table]
+
+    guarded, plain = names(plain=False), names(plain=True)
+    assert guarded and guarded == [f"'{one}" for one in plain]
+    assert all(one.startswith("=cmd") for one in plain)
 
 
 def test_nothing_recurs_among_no_molecules() -> None:

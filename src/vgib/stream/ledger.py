@@ -11,7 +11,7 @@ that number has a bound.
 
 import csv
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -23,6 +23,7 @@ from vgib.data.cells import number
 from vgib.data.files import replacing
 from vgib.errors import InputError
 from vgib.stream.schema import SECOND
+from vgib.stream.writers import no_formula
 
 MOST_FRAGMENTS = 100_000
 """Fragments that are counted at once; beyond that the rarest are forgotten."""
@@ -306,17 +307,23 @@ def _fragments(results: pa.Table) -> Iterator[Sequence[str]]:
 COLUMNS = tuple(entry.name for entry in fields(LedgerEntry))
 
 
-def write_ledger(path: Path, entries: Sequence[LedgerEntry]) -> None:
+def write_ledger(path: Path, entries: Sequence[LedgerEntry], *, plain: bool = False) -> None:
     """Writes the ledger as CSV, whole or not at all."""
-    write_rows(path, COLUMNS, entries)
+    write_rows(path, COLUMNS, entries, plain=plain)
 
 
-def write_rows(path: Path, columns: Sequence[str], rows: Iterable[Any]) -> None:
-    """Writes values with these attributes as CSV, a row for each, whole or not at all."""
+def write_rows(
+    path: Path, columns: Sequence[str], rows: Iterable[Any], *, plain: bool = False
+) -> None:
+    """Writes values with these attributes as CSV, a row for each, whole or not at all.
+
+    Text that a spreadsheet would take for a formula has a ``'`` before it, unless ``plain``.
+    """
+    safe: Callable[[str], str] = str if plain else no_formula
     with replacing(path) as temporary, temporary.open("w", encoding="utf-8", newline="") as file:
         table = csv.writer(file, lineterminator="\n")
         table.writerow(columns)
-        table.writerows([_cell(getattr(row, name)) for name in columns] for row in rows)
+        table.writerows([safe(_cell(getattr(row, name))) for name in columns] for row in rows)
 
 
 def _cell(value: Any) -> str:

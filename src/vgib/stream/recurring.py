@@ -278,12 +278,12 @@ def beside(ledger: Path) -> tuple[Path, Path]:
     )
 
 
-def write_beside(ledger: Path, found: Recurring) -> list[Path]:
+def write_beside(ledger: Path, found: Recurring, *, plain: bool = False) -> list[Path]:
     """Writes changes and substituents as CSV beside the ledger, where there are any."""
     written = []
     both: tuple[Sequence[Change | Substituent], ...] = (found.changes, found.substituents)
     for path, rows in zip(beside(ledger), both, strict=True):
         if rows:
-            write_rows(path, [field.name for field in fields(rows[0])], rows)
+            write_rows(path, [field.name for field in fields(rows[0])], rows, plain=plain)
             written.append(path)
     return written

@@ -115,8 +115,8 @@ def recognize_source(
                 begun(unfinished)
                 unfinished.write_text(text, encoding="utf-8")
         if writing.ledger is not None and found is not None:
-            write_ledger(writing.ledger, found.entries)
-            write_beside(writing.ledger, found)
+            write_ledger(writing.ledger, found.entries, plain=writing.plain)
+            write_beside(writing.ledger, found, plain=writing.plain)
     tally.rejected_file = refused if tally.refused else None
     return tally
 

@@ -199,7 +199,7 @@ def _cells(column: pa.ChunkedArray, plain: bool) -> list[Any]:
     if pa.types.is_floating(column.type):
         return ["" if value is None else f"{value:.{DIGITS}g}" for value in cells]
     if pa.types.is_string(column.type) and not plain:
-        return [f"'{cell}" if cell and _is_formula(cell) else cell for cell in cells]
+        return [cell and no_formula(cell) for cell in cells]
     return cells
 
 
@@ -222,6 +222,15 @@ def _neighbors(nearest: Sequence[dict[str, Any]] | None) -> str | None:
         for one in nearest
     )
     return "; ".join(told)
+
+
+def no_formula(cell: str) -> str:
+    """A text with a ``'`` before it where a spreadsheet would run it as a formula.
+
+    >>> no_formula("=1+1"), no_formula("-2.5"), no_formula("aspirin")
+    ("'=1+1", '-2.5', 'aspirin')
+    """
+    return f"'{cell}" if cell and _is_formula(cell) else cell
 
 
 def _is_formula(cell: str) -> bool:

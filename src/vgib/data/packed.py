@@ -232,8 +232,8 @@ class PackedGraphs:
             **self._taken(nodes, edges, wanted),
         )
 
-    def _taken(self, nodes: Tensor, edges: Tensor, graphs: Tensor | None) -> dict[str, Any]:
-        """What belongs to these nodes, edges and graphs (all of the last, when ``None``)."""
+    def _taken(self, nodes: Tensor, edges: Tensor, graphs: Tensor) -> dict[str, Any]:
+        """What belongs to these nodes, edges and graphs."""
 
         def pick(name: str, where: Tensor) -> Any:
             values = getattr(self, name)
@@ -243,9 +243,8 @@ class PackedGraphs:
 
         found = {name: pick(name, nodes) for name in (*PER_NODE, "of_nodes")}
         found |= {name: pick(name, edges) for name in (*PER_EDGE, "of_edges")}
-        if graphs is not None:
-            found |= {name: pick(name, graphs) for name in ("y", "of_graphs")}
-            found["ids"] = None if self.ids is None else tuple(self.ids[i] for i in graphs.tolist())
+        found |= {name: pick(name, graphs) for name in ("y", "of_graphs")}
+        found["ids"] = None if self.ids is None else tuple(self.ids[i] for i in graphs.tolist())
         return found
 
     def _resolve(self, index: Any) -> Tensor:
@@ -265,23 +264,7 @@ class PackedGraphs:
 
         A graph of which no node is left stays, as an empty graph, so that graph numbers hold.
         """
-        receiver = torch.arange(self.num_nodes).repeat_interleave(self._degree)
-        first = self.node_ptr[:-1].repeat_interleave(self.sizes)
-        sender = self.senders()
-        kept = mask[receiver] & mask[sender]
-        # New numbers of the nodes that stay, then within their graph.
-        number = pointers(mask.long())
-        node_ptr = number[self.node_ptr]
-        degree = torch.zeros(self.num_nodes, dtype=torch.int64)
-        degree.index_add_(0, receiver[kept], torch.ones_like(receiver[kept]))
-        col = number[sender[kept]] - number[first[receiver[kept]]]
-        return replace(
-            self,
-            node_ptr=node_ptr,
-            indptr=pointers(degree[mask]),
-            col=col.int(),
-            **self._taken(mask, kept, None),
-        )
+        return self.parts(torch.arange(len(self)), mask)
 
     def part_nodes(self, owner: Tensor, mask: Tensor) -> Tensor:
         """The numbers of the nodes of parts, over all graphs; arguments as of :meth:`parts`."""
@@ -290,7 +273,7 @@ class PackedGraphs:
         return (torch.arange(mask.numel()) + shift.repeat_interleave(sizes))[mask]
 
     def parts(self, owner: Tensor, mask: Tensor) -> "PackedGraphs":
-        """Many parts of the graphs: ``graphs[owner].induced(mask)``, without the whole copies.
+        """Many parts of the graphs: those of ``graphs[owner]``, without copies of all of it.
 
         Args:
             owner: ``int [parts]``; the graph that each part is of.

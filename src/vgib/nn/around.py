@@ -19,6 +19,7 @@ the others:
 
 import logging
 from collections.abc import Callable
+from dataclasses import replace
 from inspect import signature
 from typing import Any, get_args
 
@@ -82,14 +83,7 @@ class VGIB(nn.Module):
         **options: Any,
     ) -> None:
         super().__init__()
-        if not isinstance(encoder, nn.Module):
-            raise InputError(f"VGIB goes around a module, VGIB(encoder); got {encoder!r}")
-        if not callable(readout) and readout not in get_args(Readout):
-            raise unknown_name("readout", str(readout), get_args(Readout))
-        if task is not None and task not in get_args(Task):
-            raise unknown_name("task", task, get_args(Task))
-        if steps < 2:
-            raise InputError(f"steps must be at least 2; got {steps}")
+        _check(encoder, readout, task, steps)
         inside = _width(encoder, in_channels, "in_channels")
         width = _width(encoder, channels, "out_channels", "channels")
         self.encoder, self.head, self.readout = encoder, head or nn.Identity(), readout
@@ -100,12 +94,7 @@ class VGIB(nn.Module):
         self.steps, self.edge_channels = steps, edge_channels
         layer = "gine" if edge_channels else "gin"
         site = Site(width, inside, 1, outputs, task, layer, edge_channels)
-        made = build_in(NodeVGIB, site, options)
-        assert isinstance(made, NodeVGIB)
-        made.predictor = PartPredictor(
-            Site(PARTS_CHANNELS, inside, PARTS_DEPTH, outputs, task, layer, edge_channels)
-        )
-        self.bottleneck = made
+        self.bottleneck = _with_own_predictor(site, options)
         self.step: Tensor
         self.mean: Tensor
         self.variance: Tensor
@@ -130,22 +119,10 @@ class VGIB(nn.Module):
         if batch is None:
             batch = torch.zeros(len(x), dtype=torch.int64, device=x.device)
         edges = self._edges(x, edge_index, named.get("edge_attr"))
-        more = {"batch": batch} if self._names_batch else {}
-        h = self.encoder(x, edge_index, **named, **more)
-        if not isinstance(h, Tensor) or h.dim() != 2 or len(h) != len(x):
-            raise InputError(
-                f"the encoder must give one row for each of {len(x)} nodes; got "
-                f"{list(h.shape) if isinstance(h, Tensor) else type(h).__name__}. Readout and head "
-                "are arguments of VGIB"
-            )
+        h = self._representations(x, edge_index, batch, named)
         graphs = Segments.from_batch(batch)
-        encoded = Encoded(
-            x.detach(),
-            (h.detach(),),
-            edges,
-            graphs,
-            "sum" if callable(self.readout) else self.readout,
-        )
+        pooling: Readout = "sum" if callable(self.readout) else self.readout
+        encoded = Encoded(x.detach(), (h.detach(),), edges, graphs, pooling)
         if callable(self.readout):
             graph = self.readout(h, batch)
         else:
@@ -157,6 +134,20 @@ class VGIB(nn.Module):
         found.z = found.scores.detach().unsqueeze(1) * h
         found.loss = h.new_zeros(()) + sum(found.terms.values())
         return found
+
+    def _representations(
+        self, x: Tensor, edge_index: Tensor, batch: Tensor, named: dict[str, Any]
+    ) -> Tensor:
+        """What the user's encoder says of each node, ``[num_nodes, channels]``."""
+        more = {"batch": batch} if self._names_batch else {}
+        h = self.encoder(x, edge_index, **named, **more)
+        if not isinstance(h, Tensor) or h.dim() != 2 or len(h) != len(x):
+            raise InputError(
+                f"the encoder must give one row for each of {len(x)} nodes; got "
+                f"{list(h.shape) if isinstance(h, Tensor) else type(h).__name__}. Readout and head "
+                "are arguments of VGIB"
+            )
+        return h
 
     def _edges(self, x: Tensor, edge_index: Tensor, attr: Tensor | None) -> Adjacency:
         """The edges as the predictor of parts reads them."""
@@ -230,6 +221,26 @@ class VGIB(nn.Module):
         if self.task == "regression":
             return (said - wanted).square().mean()
         return nn.functional.cross_entropy(said, wanted.softmax(1))
+
+
+def _check(encoder: Any, readout: Any, task: str | None, steps: int) -> None:
+    """Refuses arguments that are of no use."""
+    if not isinstance(encoder, nn.Module):
+        raise InputError(f"VGIB goes around a module, VGIB(encoder); got {encoder!r}")
+    if not callable(readout) and readout not in get_args(Readout):
+        raise unknown_name("readout", str(readout), get_args(Readout))
+    if task is not None and task not in get_args(Task):
+        raise unknown_name("task", task, get_args(Task))
+    if steps < 2:
+        raise InputError(f"steps must be at least 2; got {steps}")
+
+
+def _with_own_predictor(site: Site, options: dict[str, Any]) -> NodeVGIB:
+    """The bottleneck, with a predictor of parts whose shape is not that of the user's encoder."""
+    made = build_in(NodeVGIB, site, options)
+    assert isinstance(made, NodeVGIB)
+    made.predictor = PartPredictor(replace(site, channels=PARTS_CHANNELS, depth=PARTS_DEPTH))
+    return made
 
 
 def _width(encoder: nn.Module, given: int | None, said: str, option: str | None = None) -> int:

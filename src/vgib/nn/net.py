@@ -272,25 +272,11 @@ def build(
     Categorical features (``cardinalities``) are embedded in ``hidden`` channels; float features
     enter the encoder as they are. ``edge_channels`` is for encoders that read edge features.
     """
-    hidden = architecture.hidden
     features: nn.Module = nn.Identity()
     if cardinalities is not None:
-        features, in_channels = Embedding(cardinalities, hidden), hidden
-    encoding = (
-        Encoder(
-            encoder,
-            in_channels,
-            hidden=hidden,
-            depth=architecture.depth,
-            last_relu=architecture.last_relu,
-            normalize=architecture.normalize,
-            edge_channels=edge_channels,
-        )
-        if isinstance(encoder, str)
-        else encoder
-        if isinstance(encoder, Encoder)
-        else Wrapped(encoder)
-    )
+        in_channels = architecture.hidden
+        features = Embedding(cardinalities, in_channels)
+    encoding = _encoder(encoder, in_channels, architecture, edge_channels)
     site = Site(
         channels=encoding.out_channels,
         in_channels=in_channels,
@@ -311,3 +297,20 @@ def build(
         dropout=architecture.dropout,
         positive_output=architecture.positive_output,
     )
+
+
+def _encoder(
+    encoder: str | nn.Module, in_channels: int, architecture: Architecture, edge_channels: int
+) -> Encoder | Wrapped:
+    """The encoder of a name, or a module that was brought, with the ways of one of ours."""
+    if isinstance(encoder, str):
+        return Encoder(
+            encoder,
+            in_channels,
+            hidden=architecture.hidden,
+            depth=architecture.depth,
+            last_relu=architecture.last_relu,
+            normalize=architecture.normalize,
+            edge_channels=edge_channels,
+        )
+    return encoder if isinstance(encoder, Encoder) else Wrapped(encoder)

@@ -367,7 +367,29 @@ class SubgraphRecognizer(Configured, Members):
             bottleneck: Your own bottleneck, instance or class, when the model was trained with one.
         """
         place = find(folder)
-        net, card = load_model(place, encoder, bottleneck)
+        model = cls._member(place, device, encoder, bottleneck)
+        if single:
+            return model
+        further = [
+            cls._member(path, device, encoder, bottleneck) for path in _member_folders(place)
+        ]
+        try:
+            return cls.together([model, *further])
+        except InputError as error:
+            raise FileFormatError(
+                f"{str(place)!r} holds members that do not go together ({error})"
+            ) from None
+
+    @classmethod
+    def _member(
+        cls,
+        folder: Path,
+        device: torch.device | str,
+        encoder: nn.Module | None,
+        bottleneck: type[Bottleneck] | Bottleneck | None,
+    ) -> "SubgraphRecognizer":
+        """Reads the one model that lies in a folder itself."""
+        net, card = load_model(folder, encoder, bottleneck)
         options = card.architecture | card.training
         if not isinstance(bottleneck, Bottleneck):
             options |= card.bottleneck_options
@@ -383,19 +405,8 @@ class SubgraphRecognizer(Configured, Members):
         )
         model.card_ = card
         model.network_ = net.to(device).eval()
-        model.known_ = Known.load(place)
-        if single:
-            return model
-        further = [
-            cls.load(path, device=device, single=True, encoder=encoder, bottleneck=bottleneck)
-            for path in _member_folders(place)
-        ]
-        try:
-            return cls.together([model, *further])
-        except InputError as error:
-            raise FileFormatError(
-                f"{str(place)!r} holds members that do not go together ({error})"
-            ) from None
+        model.known_ = Known.load(folder)
+        return model
 
 
 def _member_folders(folder: Path) -> list[Path]:

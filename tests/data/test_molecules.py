@@ -14,7 +14,7 @@ from vgib.chem.batch import Reading
 from vgib.chem.fragment import fragment
 from vgib.chem.vocabulary import PAPER, RICH
 from vgib.data import molecules
-from vgib.data.molecules import from_smiles, iter_molecules, load_drugs, read_molecules
+from vgib.data.molecules import from_smiles, load_drugs, read_molecules
 from vgib.data.records import Record
 from vgib.errors import FileFormatError, InputError, UnknownNameError
 
@@ -344,21 +344,22 @@ class TestFiles:
 
 
 class TestStreaming:
-    def test_chunks_put_together_are_the_whole(self, write):
+    def test_chunks_put_together_are_the_whole(self, write, monkeypatch):
         drugs = load_drugs()["smiles"].tolist()
         lines = [s if n % 9 else "bad" for n, s in enumerate(drugs)]
         path = write("a.smi", "\n".join(lines))
         whole = read_molecules(path)
-        chunks = list(iter_molecules(path, chunk_size=50))
-        assert len(chunks) == 5 and all(len(chunk) <= 50 for chunk in chunks)
-        assert torch.equal(torch.cat([chunk.graphs.x for chunk in chunks]), whole.graphs.x)
-        assert [i for chunk in chunks for i in chunk.graphs.ids] == list(whole.graphs.ids)
-        assert [r for chunk in chunks for r in chunk.rejected] == list(whole.rejected)
-        assert np.concatenate([chunk.rows for chunk in chunks]).tolist() == whole.rows.tolist()
+        monkeypatch.setattr(molecules, "CHUNK", 50)
+        found = read_molecules(path)
+        assert torch.equal(found.graphs.x, whole.graphs.x)
+        assert found.graphs.ids == whole.graphs.ids
+        assert found.rejected == whole.rejected
+        assert found.rows.tolist() == whole.rows.tolist()
 
-    def test_a_chunk_of_bad_lines_has_no_graphs_and_stops_nothing(self):
-        chunks = list(iter_molecules(["bad", "C"], chunk_size=1))
-        assert [len(chunk) for chunk in chunks] == [0, 1]
+    def test_a_chunk_of_bad_lines_has_no_graphs_and_stops_nothing(self, monkeypatch):
+        monkeypatch.setattr(molecules, "CHUNK", 1)
+        found = read_molecules(["bad", "C"])
+        assert found.graphs.ids == ("C",) and found.rows.tolist() == [1]
 
     def test_lines_are_taken_only_as_needed(self):
         def lines():
@@ -366,9 +367,7 @@ class TestStreaming:
                 assert number < 20, "the stream was read ahead"
                 yield "C\n"
 
-        stream = iter_molecules(lines(), chunk_size=5)
-        assert len(next(stream)) == 5
-        stream.close()
+        assert len(read_molecules(lines(), limit=5)) == 5
 
     def test_the_number_of_workers_changes_nothing(self, write):
         path = write("a.smi", "\n".join([*load_drugs()["smiles"].tolist(), "bad", "C.CC"]))

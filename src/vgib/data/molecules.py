@@ -176,71 +176,35 @@ def read_molecules(
         InputError: a column does not exist, or no line can be used.
         FileFormatError: the file is truncated, binary, or in another encoding.
     """
-    chunks = iter_molecules(
-        source,
-        smiles_column=smiles_column,
-        target=target,
-        target_kind=target_kind,
-        id_column=id_column,
-        features=features,
-        mixtures=mixtures,
-        max_atoms=max_atoms,
-        format=format,
-        limit=limit,
-        workers=workers,
-        standard=standard,
-        **reading,
-    )
-    return _joined(chunks, str(source) if isinstance(source, str | Path) else "the given lines")
-
-
-def iter_molecules(
-    source: Source,
-    *,
-    smiles_column: Column | None = None,
-    target: Column | Sequence[Column] | None = None,
-    target_kind: Literal["value", "class"] = "value",
-    id_column: Column | None = None,
-    features: str = "rich",
-    mixtures: Mixtures = "largest",
-    max_atoms: int = MAX_ATOMS,
-    format: Format | None = None,
-    limit: int | None = None,
-    workers: int | None = None,
-    chunk_size: int = CHUNK,
-    keep_mols: bool = False,
-    standard: Standard | None = None,
-    **reading: Any,
-) -> Iterator[Molecules]:
-    """The molecules of a file in chunks of at most ``chunk_size`` lines, in constant memory.
-
-    Arguments as for :func:`read_molecules`; ``keep_mols`` hands out the RDKit molecules too, which
-    is meant for one process, since to move them between two costs more than to read them. A chunk
-    of which no line can be used has no graphs. Words are classes in the order in which they come.
-    """
+    name = str(source) if isinstance(source, str | Path) else "the given lines"
     with open_table(source, format=format, how=FileReading(**reading)) as table:
         structure, records = structure_column(table, smiles_column)
         listed = [target] if isinstance(target, str | int) else list(target or [])
         targets = [named_column(table, column) for column in listed]
         sample = list(islice(records, SAMPLE if targets else 0))
-        records = chain(sample, records)
-        worded = [c for c in targets if holds_words(one.fields.get(c, "") for one in sample)]
-        if worded and len(targets) > 1:
-            raise InputError(
-                f"column {worded[0]!r} holds words, not numbers; classes can only be learned from "
-                "one column alone"
-            )
         plan = _RecordReader(
-            Reading(features, mixtures, max_atoms, structure == MOLBLOCK, keep_mols, standard),
+            Reading(features, mixtures, max_atoms, structure == MOLBLOCK, standard=standard),
             smiles=structure,
             targets=targets,
             name=None if id_column is None else named_column(table, id_column),
             is_single=target is None or isinstance(target, str | int) or len(targets) == 1,
-            kind="word" if worded else target_kind,
+            kind="word" if _are_words(sample, targets) else target_kind,
         )
         weight = Path(source).stat().st_size if isinstance(source, str | Path) else 0
         weight = weight if limit is None else min(weight, BYTES_A_LINE * limit)
-        yield from plan.run(islice(records, limit), chunk_size, _workers(workers, weight))
+        wanted = islice(chain(sample, records), limit)
+        return _joined(plan.run(wanted, CHUNK, _workers(workers, weight)), name)
+
+
+def _are_words(sample: Sequence[Record], targets: list[str]) -> bool:
+    """Whether the labels are words, which only the one column that is learned may hold."""
+    worded = [c for c in targets if holds_words(one.fields.get(c, "") for one in sample)]
+    if worded and len(targets) > 1:
+        raise InputError(
+            f"column {worded[0]!r} holds words, not numbers; classes can only be learned from "
+            "one column alone"
+        )
+    return bool(worded)
 
 
 def _read_but_for_what_kills(texts: list[str], how: Reading) -> Readings:

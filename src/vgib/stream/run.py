@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import asdict, dataclass, fields, replace
+from functools import cached_property, partial
 from itertools import chain
 from pathlib import Path
 from typing import Any, Literal
@@ -27,7 +28,6 @@ from vgib.stream.schema import Recognized
 from vgib.stream.words import about, facts, part_facts, quantity
 from vgib.stream.work import Recognize, carried_fields
 from vgib.stream.writers import (
-    Begun,
     Write,
     check_outputs,
     open_output,
@@ -89,36 +89,121 @@ def recognize_source(
     first = next(chunks, None)
     schema = work.schema([] if first is None else carried_fields(first.records))
     chunks = chain([] if first is None else [first], chunks)
-    ledger = Ledger(writing.measured, classes=work.card.classes)
     tally = Tally()
     with _parts(writing.outs, _manifest(source, work, reading), resume) as parts:
-        refused = free_rejected_file(writing.outs[0]) if writing.outs else None
         with ExitStack() as stack:
-            unit = work.card.words.effect_unit(work.card.classes)
-            begun = _nothing if parts is None else parts.note_unfinished
-            sinks = list(_sinks(stack, writing, schema, ledger, refused, unit, begun))
-            pages = [out for out in writing.outs if out.suffix.lower() == ".html"]
-            gallery = Gallery()
-            if pages:
-                sinks.append(
-                    lambda found: gallery.add(
-                        _shown(row, work.card) for row in rows_of(found.results)
-                    )
-                )
+            outputs = _Outputs(work, writing, schema, parts, stack)
+            sinks = list(outputs.sinks())
             recognize_all(work, chunks, sinks, parts, engine=engine, on_chunk=on_chunk, tally=tally)
-            wanted = pages or writing.ledger is not None
-            found = what_recurs(ledger.kept, ledger.entries()) if wanted else None
-            for out in pages:
-                assert found is not None
-                text = _page(work, writing, gallery, found, tally, refused)
-                unfinished = stack.enter_context(replacing(out))
-                begun(unfinished)
-                unfinished.write_text(text, encoding="utf-8")
-        if writing.ledger is not None and found is not None:
-            write_ledger(writing.ledger, found.entries, plain=writing.plain)
-            write_beside(writing.ledger, found, plain=writing.plain)
-    tally.rejected_file = refused if tally.refused else None
+            outputs.write_pages(tally)
+        outputs.write_ledger()
+    tally.rejected_file = outputs.refused if tally.refused else None
     return tally
+
+
+class _Outputs:
+    """Everything that a run writes; files get their names when the stack ends without an error.
+
+    Args:
+        work: The unit of work.
+        writing: What is written.
+        schema: The columns of the results.
+        parts: The store of finished chunks, which notes unfinished files; there is one wherever
+            there is an output.
+        stack: Closes the files.
+    """
+
+    def __init__(
+        self,
+        work: Recognize,
+        writing: Writing,
+        schema: pa.Schema,
+        parts: PartStore | None,
+        stack: ExitStack,
+    ) -> None:
+        self.work, self.writing, self.schema = work, writing, schema
+        self.parts, self.stack = parts, stack
+        self.refused = free_rejected_file(writing.outs[0]) if writing.outs else None
+        self.pages = [out for out in writing.outs if out.suffix.lower() == ".html"]
+        self.gallery = Gallery()
+        self.ledger = Ledger(writing.measured, classes=work.card.classes)
+
+    def sinks(self) -> Iterator[Sink]:
+        """Opens the files, and gives what takes each chunk."""
+        for write in self._writes():
+            yield partial(_write_results, write)
+        if self.refused is not None:
+            listing = rejected_output(self.refused, plain=self.writing.plain, begun=self._begun)
+            yield self.stack.enter_context(listing)
+
+    def _writes(self) -> Iterator[Write]:
+        writing, card = self.writing, self.work.card
+        if writing.stream is not None:
+            yield writing.stream
+        for out in writing.outs:
+            if out not in self.pages:
+                opened = open_output(out, self.schema, plain=writing.plain, begun=self._begun)
+                yield self.stack.enter_context(opened)
+        if writing.pictures is not None:
+            unit = card.words.effect_unit(card.classes)
+            yield picture_writer(writing.pictures, writing.picture_format, unit)
+        if self.pages or writing.ledger is not None:
+            yield self.ledger.add
+        if self.pages:
+            yield self._show
+
+    def _begun(self, unfinished: Path) -> None:
+        assert self.parts is not None
+        self.parts.note_unfinished(unfinished)
+
+    def _show(self, results: pa.Table) -> None:
+        """Adds molecules to the gallery of the pages."""
+        self.gallery.add(_shown(row, self.work.card) for row in rows_of(results))
+
+    @cached_property
+    def found(self) -> Recurring:
+        """What recurs over all molecules."""
+        return what_recurs(self.ledger.kept, self.ledger.entries())
+
+    def write_pages(self, tally: Tally) -> None:
+        """Writes the pages, once all molecules are there."""
+        for out in self.pages:
+            unfinished = self.stack.enter_context(replacing(out))
+            self._begun(unfinished)
+            unfinished.write_text(self._page(tally), encoding="utf-8")
+
+    def _page(self, tally: Tally) -> str:
+        card, found = self.work.card, self.found
+        unit = card.unit.removeprefix("none, ") if card.classes is None else ""
+        unit = f" ({unit})" if unit else ""
+        refused = [refusal_line(item) for item in tally.first_refused]
+        if (more := tally.refused - len(refused)) > 0:
+            refused.append(f"... and {more} more, in {self.refused and self.refused.name}")
+        return recognized_page(
+            f"{card.summary or 'A model'}: recognized molecules",
+            f"{counted(tally.recognized, 'molecule')}; of each the part that carries the "
+            f"prediction{unit}.",
+            self.gallery,
+            found.described(),
+            about=about(card, self.work.name),
+            refused=refused,
+            prediction=quantity(card),
+            measured=_measured(card, self.writing.measured),
+            changes=[asdict(change) for change in found.changes],
+            substituents=[asdict(one) for one in found.substituents],
+            unit=card.words.effect_unit(card.classes),
+        )
+
+    def write_ledger(self) -> None:
+        """Writes the ledger, if one was asked for, and what stands beside it."""
+        path, plain = self.writing.ledger, self.writing.plain
+        if path is not None:
+            write_ledger(path, self.found.entries, plain=plain)
+            write_beside(path, self.found, plain=plain)
+
+
+def _write_results(write: Write, found: Recognized) -> None:
+    write(found.results)
 
 
 def _refuse_own(source: Source, writing: Writing) -> None:
@@ -228,77 +313,10 @@ def free_rejected_file(out: Path) -> Path:
     return path
 
 
-def _sinks(
-    stack: ExitStack,
-    writing: Writing,
-    schema: pa.Schema,
-    ledger: Ledger,
-    refused: Path | None,
-    unit: str,
-    begun: Begun,
-) -> Iterator[Sink]:
-    writes = [writing.stream] if writing.stream else []
-    writes += [
-        stack.enter_context(open_output(out, schema, plain=writing.plain, begun=begun))
-        for out in writing.outs
-        if out.suffix.lower() != ".html"
-    ]
-    if writing.pictures is not None:
-        writes.append(picture_writer(writing.pictures, writing.picture_format, unit))
-    if writing.ledger is not None or any(out.suffix.lower() == ".html" for out in writing.outs):
-        writes.append(ledger.add)
-    for write in writes:
-        yield _of_results(write)
-    if refused is not None:
-        yield stack.enter_context(rejected_output(refused, plain=writing.plain, begun=begun))
-
-
-def _nothing(unfinished: Path) -> None:
-    """Without a store of parts there is no output, and nothing to note."""
-
-
-def _of_results(write: Write) -> Sink:
-    def sink(found: Recognized) -> None:
-        write(found.results)
-
-    return sink
-
-
 def _shown(row: dict[str, Any], card: Card) -> dict[str, Any]:
     """A row with what the gallery says of it and of its parts."""
     parts = [part | {"facts": part_facts(part, row, card)} for part in row["subgraphs"]]
     return row | {"facts": list(facts(row, card)), "subgraphs": parts}
-
-
-def _page(
-    work: Recognize,
-    writing: Writing,
-    gallery: Gallery,
-    found: Recurring,
-    tally: Tally,
-    rejected: Path | None,
-) -> str:
-    card = work.card
-    what = card.summary or "A model"
-    unit = card.unit.removeprefix("none, ") if card.classes is None else ""
-    unit = f" ({unit})" if unit else ""
-    refused = [refusal_line(item) for item in tally.first_refused]
-    if (more := tally.refused - len(refused)) > 0:
-        refused.append(f"... and {more} more, in {rejected and rejected.name}")
-    return recognized_page(
-        f"{what}: recognized molecules",
-        f"{counted(tally.recognized, 'molecule')}; of each the part that carries the prediction"
-        f"{unit}.",
-        gallery,
-        found.described(),
-        about=about(card, work.name),
-        refused=refused,
-        prediction=quantity(card),
-        measured=_measured(card, writing.measured),
-        changes=[asdict(change) for change in found.changes],
-        substituents=[asdict(one) for one in found.substituents],
-        unit=card.words.effect_unit(card.classes),
-    )
 
 
 def _measured(card: Card, column: str) -> str:

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from math import ceil
 
 import numpy as np
 import numpy.typing as npt
@@ -63,8 +64,6 @@ def fit_perceptron(
     columns = frequent_substructures(prints, rows, fit)
     center = prints.descriptors[rows].mean(0)
     scale = np.maximum(prints.descriptors[rows].std(0), 1e-3)
-    sparse = known_substructures(prints, columns)
-    random = np.random.default_rng(fit.seed)
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(fit.seed)
         net = Perceptron(
@@ -76,26 +75,40 @@ def fit_perceptron(
             outputs=1 if value is None else 2,
             dropout=fit.dropout,
         )
-        described = net.standardized(prints)
-        optimizer = torch.optim.Adam(net.parameters(), lr=fit.rate)
-        steps = fit.epochs * -(-len(rows) // fit.batch)
-        schedule = torch.optim.lr_scheduler.OneCycleLR(
-            optimizer, fit.rate, total_steps=steps, pct_start=0.1
-        )
-        for epoch in range(fit.epochs):
-            losses = []
-            order = random.permutation(rows)
-            for start in range(0, len(order), fit.batch):
-                index = order[start : start + fit.batch]
-                out = net(*net.entries(sparse[index], described[index]))
-                loss = _loss(out, label[index], None if value is None else value[index], fit)
-                optimizer.zero_grad()
-                loss.backward()  # type: ignore[no-untyped-call]
-                optimizer.step()
-                schedule.step()
-                losses.append(loss.item())
-            say(f"epoch {epoch + 1} of {fit.epochs}, loss {np.mean(losses):.4f}")
+        _train(net, prints, rows, label, value, fit, say)
     return Perceptron.stored(net.arrays())
+
+
+def _train(
+    net: Perceptron,
+    prints: Fingerprints,
+    rows: Rows,
+    label: Floats,
+    value: Floats | None,
+    fit: Fit,
+    say: Callable[[str], None],
+) -> None:
+    """Moves the weights; the arguments are those of :func:`fit_perceptron`."""
+    sparse, described = known_substructures(prints, net.columns), net.standardized(prints)
+    random = np.random.default_rng(fit.seed)
+    optimizer = torch.optim.Adam(net.parameters(), lr=fit.rate)
+    steps = fit.epochs * ceil(len(rows) / fit.batch)
+    schedule = torch.optim.lr_scheduler.OneCycleLR(
+        optimizer, fit.rate, total_steps=steps, pct_start=0.1
+    )
+    for epoch in range(fit.epochs):
+        losses = []
+        order = random.permutation(rows)
+        for start in range(0, len(order), fit.batch):
+            index = order[start : start + fit.batch]
+            out = net(*net.entries(sparse[index], described[index]))
+            loss = _loss(out, label[index], None if value is None else value[index], fit)
+            optimizer.zero_grad()
+            loss.backward()  # type: ignore[no-untyped-call]
+            optimizer.step()
+            schedule.step()
+            losses.append(loss.item())
+        say(f"epoch {epoch + 1} of {fit.epochs}, loss {np.mean(losses):.4f}")
 
 
 def frequent_substructures(prints: Fingerprints, rows: Rows, fit: Fit) -> npt.NDArray[np.uint32]:

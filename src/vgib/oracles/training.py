@@ -5,7 +5,7 @@ from dataclasses import asdict, dataclass, field
 from importlib.metadata import version
 from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -21,7 +21,7 @@ from vgib.errors import FileFormatError, unknown_name
 from vgib.metrics import Estimate, bootstrap, mean_absolute_error, r_squared, roc_auc
 from vgib.oracles.contract import CHUNK, OracleCard, Quality
 from vgib.oracles.fitting import Fit, fit_calibration, fit_perceptron
-from vgib.oracles.kernel import fit_similarity
+from vgib.oracles.kernel import SimilarityRegression, fit_similarity
 from vgib.oracles.learned import (
     RAREST,
     THRESHOLD,
@@ -253,22 +253,8 @@ def _train_measured(species: str, shelf: Tables) -> Trained:
         is_train = (table[f"{split}_split"] == "train").to_numpy()
         train, test = np.flatnonzero(is_train), np.flatnonzero(~is_train)
         regression = fit_similarity(taken(prints, train), y[train])
-        similarity = regression.similarity(taken(prints, test))
-        predicted = regression.mean + similarity @ regression.weight
-        trivial = float(y[train].mean())
-        is_new = similarity.max(1) < 1
-        for key, truth, kept in (
-            ("r2", y[test], slice(None)),
-            ("r2_unclipped", raw[test], slice(None)),
-            ("r2_new", y[test], is_new),
-        ):
-            found = r_squared(predicted[kept], truth[kept])
-            constant = r_squared(np.full(len(truth[kept]), trivial), truth[kept])
-            quality[f"{key}_{split}"] = Quality.of(found, constant.value)
-        quality[f"mae_{split}"] = Quality.of(
-            mean_absolute_error(predicted, y[test]), float(np.abs(y[test] - trivial).mean())
-        )
-        quality[f"spearman_{split}"] = Quality.of(_spearman(predicted, y[test]), 0.0)
+        found = _measured_quality(regression, taken(prints, test), raw[test])
+        quality |= {f"{measure}_{split}": each for measure, each in found.items()}
         arrays = regression.arrays()
     settings = {"ridge": float(arrays["ridge"]), "plausible": list(PLAUSIBLE)}
     settings["clipped"] = int((y != raw).sum())
@@ -276,53 +262,103 @@ def _train_measured(species: str, shelf: Tables) -> Trained:
     return Trained(arrays, card)
 
 
+def _measured_quality(
+    regression: SimilarityRegression, prints: Fingerprints, raw: Floats
+) -> dict[str, Quality]:
+    """How near a regression comes to measured values that it did not see, as they are and clipped.
+
+    The trivial predictor is the mean of the training values.
+    """
+    y, trivial = np.clip(raw, *PLAUSIBLE), float(regression.mean)
+    similarity = regression.similarity(prints)
+    predicted = regression.mean + similarity @ regression.weight
+    is_new = similarity.max(1) < 1
+
+    def r2(truth: Floats, among: Any) -> Quality:
+        constant = r_squared(np.full(len(truth[among]), trivial), truth[among])
+        return Quality.of(r_squared(predicted[among], truth[among]), constant.value)
+
+    return {
+        "r2": r2(y, slice(None)),
+        "r2_unclipped": r2(raw, slice(None)),
+        "r2_new": r2(y, is_new),
+        "mae": Quality.of(mean_absolute_error(predicted, y), float(np.abs(y - trivial).mean())),
+        "spearman": Quality.of(_spearman(predicted, y), 0.0),
+    }
+
+
 # ---- DRD2 ----------------------------------------------------------------------------------------
+
+DRD2_SOURCES = ("drd2/excape_test", "drd2/excape_actives", "drd2/oracle_scores")
+"""Molecules whose class was measured, further active ones, and those a published model scored."""
+
+
+class _Drd2Rows(NamedTuple):
+    """What each molecule is for; one that is in several files is for one thing.
+
+    Attributes:
+        train, calibration, test: Those that fit, calibrate and judge the oracle.
+        scored: Those whose published scores it is compared with.
+    """
+
+    train: Rows
+    calibration: Rows
+    test: Rows
+    scored: Rows
 
 
 def _train_drd2(shelf: Tables, fit: Fit) -> Trained:
-    labeled, first = shelf.get("drd2/excape_test")
-    actives, second = shelf.get("drd2/excape_actives")
-    scored, third = shelf.get("drd2/oracle_scores")
+    (labeled, first), (actives, second), (scored, third) = map(shelf.get, DRD2_SOURCES)
     known = len(labeled) + len(actives)
     prints = joined([first, second, third])
+    group = twins(prints)
     label = np.concatenate(
         [labeled["activity"], np.ones(len(actives)), scored["drd2"]], dtype=np.float64
     )
-    group = twins(prints)
     # A molecule that is active in one file is not inactive in another.
     is_active = np.bincount(group[:known], weights=label[:known]) > 0
     label[:known] = is_active[group[:known]]
-    random = np.random.default_rng(fit.seed)
-    drawn = random.random(group.max() + 1)[group]  # one draw for each molecule, whatever its source
-    once = np.zeros(len(prints), dtype=np.bool_)
-    once[np.unique(group, return_index=True)[1]] = True
-    is_scored = np.arange(len(prints)) >= known
-    train = np.flatnonzero(once & (drawn < np.where(is_scored, 0.5, 0.76)))
-    calibration_rows = np.flatnonzero(once & ~is_scored & (drawn >= 0.76) & (drawn < 0.8))
-    test = np.flatnonzero(once & ~is_scored & (drawn >= 0.8))
-    unseen = np.flatnonzero(once & is_scored & (drawn >= 0.5))
-    network = fit_perceptron(prints, train, label, None, fit, shelf.say)
+    rows = _drd2_rows(group, known, fit.seed)
+    network = fit_perceptron(prints, rows.train, label, None, fit, shelf.say)
     out = _outputs(network, prints)[:, 0]
-    calibration = fit_calibration(out[calibration_rows], label[calibration_rows])
+    calibration = fit_calibration(out[rows.calibration], label[rows.calibration])
     shelf.say("judging it on held-out molecules")
-    p = calibrated(out, calibration)
-    sources = ("drd2/excape_test", "drd2/excape_actives", "drd2/oracle_scores")
-    scaffolds = np.concatenate([shelf.scaffolds(name) for name in sources])
-    new = test[is_unseen(scaffolds[test], scaffolds[train])]
-    agree = (p[unseen] >= 0.5) == (label[unseen] >= 0.5)
+    scaffolds = np.concatenate([shelf.scaffolds(name) for name in DRD2_SOURCES])
+    new = rows.test[is_unseen(scaffolds[rows.test], scaffolds[rows.train])]
+    quality = _drd2_quality(calibrated(out, calibration), label, rows, new)
+    data = dict(zip(DRD2_SOURCES, map(len, (labeled, actives, scored)), strict=True))
+    settings = asdict(fit) | {"calibration": calibration.tolist()}
+    card = _card("drd2", data, quality, settings)
+    return Trained(network.arrays() | {"calibration": calibration}, card)
+
+
+def _drd2_rows(group: Rows, known: int, seed: int) -> _Drd2Rows:
+    """Draws once for each molecule, whichever files it is in; the first ``known`` were measured."""
+    drawn = np.random.default_rng(seed).random(group.max() + 1)[group]
+    once = np.zeros(len(group), dtype=np.bool_)
+    once[np.unique(group, return_index=True)[1]] = True
+    is_scored = np.arange(len(group)) >= known
+    return _Drd2Rows(
+        train=np.flatnonzero(once & (drawn < np.where(is_scored, 0.5, 0.76))),
+        calibration=np.flatnonzero(once & ~is_scored & (drawn >= 0.76) & (drawn < 0.8)),
+        test=np.flatnonzero(once & ~is_scored & (drawn >= 0.8)),
+        scored=np.flatnonzero(once & is_scored & (drawn >= 0.5)),
+    )
+
+
+def _drd2_quality(p: Floats, label: Floats, rows: _Drd2Rows, new: Rows) -> dict[str, Quality]:
+    """How good probabilities are; ``new`` are the test molecules of scaffolds not trained on."""
+    test, scored = rows.test, rows.scored
+    agree = (p[scored] >= 0.5) == (label[scored] >= 0.5)
     share = float(label[test].mean())
-    quality = {
+    return {
         "roc_auc": Quality.of(_auc(p[test], label[test]), 0.5),
         "roc_auc_scaffold": Quality.of(_auc(p[new], label[new]), 0.5),
         "average_precision": Quality.of(_average_precision(p[test], label[test]), share),
         "brier": Quality.of(_mean(np.square(p[test] - label[test])), share * (1 - share)),
-        "published_spearman": Quality.of(_spearman(p[unseen], label[unseen]), 0.0),
-        "published_accuracy": Quality.of(_mean(agree), float(np.mean(label[unseen] >= 0.5))),
+        "published_spearman": Quality.of(_spearman(p[scored], label[scored]), 0.0),
+        "published_accuracy": Quality.of(_mean(agree), float(np.mean(label[scored] >= 0.5))),
     }
-    data = dict(zip(sources, map(len, (labeled, actives, scored)), strict=True))
-    settings = asdict(fit) | {"calibration": calibration.tolist()}
-    card = _card("drd2", data, quality, settings)
-    return Trained(network.arrays() | {"calibration": calibration}, card)
 
 
 # ---- fingerprints and numbers --------------------------------------------------------------------

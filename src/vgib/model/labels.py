@@ -27,16 +27,7 @@ BEYOND = 0.1
 def with_labels(graphs: PackedGraphs, y: Any = None) -> PackedGraphs:
     """The graphs with usable labels, their own or ``y``, or an error that says what is wrong."""
     if y is not None:
-        labels = np.asarray(y)
-        if labels.dtype.kind not in "biuf":
-            plain = labels.ravel().tolist()
-            first = next((value for value in plain if not isinstance(value, int | float)), plain)
-            raise InputError(f"labels must be numbers, classes or values; got {first!r}")
-        if labels.ndim not in (1, 2) or len(labels) != len(graphs):
-            raise InputError(
-                f"{len(graphs)} graphs and labels of shape {labels.shape} do not fit together"
-            )
-        graphs = replace(graphs, y=torch.from_numpy(labels.copy()))  # pandas lends, read-only
+        graphs = replace(graphs, y=_given(y, len(graphs)))
     if graphs.y is None:
         raise InputError("the graphs carry no labels; pass y=, or set data.y")
     if not len(graphs):
@@ -45,19 +36,35 @@ def with_labels(graphs: PackedGraphs, y: Any = None) -> PackedGraphs:
         graphs = replace(graphs, y=graphs.y.squeeze(1))
     assert graphs.y is not None
     if graphs.y.is_floating_point():
-        # Of several values some may be missing, as long as each graph has one.
-        gaps = graphs.y.isnan() if graphs.y.dim() == 2 else torch.zeros_like(graphs.y).bool()
-        is_bad = (~graphs.y.isfinite() & ~gaps).reshape(len(graphs), -1).any(1)
-        if gaps.dim() == 2:
-            is_bad |= gaps.all(1)
-            if gaps.all(0).any():
-                raise InputError(f"no graph has a label number {int(gaps.all(0).nonzero()[0])}")
-        if is_bad.any():
-            raise InputError(
-                f"{int(is_bad.sum())} of {len(graphs)} labels are NaN or infinite, the first of "
-                f"graph {int(is_bad.nonzero()[0])}; remove those graphs"
-            )
+        _check_values(graphs.y)
     return graphs
+
+
+def _given(y: Any, graphs: int) -> Tensor:
+    """Labels of any kind as a tensor, one or a row of them for each of so many graphs."""
+    labels = np.asarray(y)
+    if labels.dtype.kind not in "biuf":
+        plain = labels.ravel().tolist()
+        first = next((value for value in plain if not isinstance(value, int | float)), plain)
+        raise InputError(f"labels must be numbers, classes or values; got {first!r}")
+    if labels.ndim not in (1, 2) or len(labels) != graphs:
+        raise InputError(f"{graphs} graphs and labels of shape {labels.shape} do not fit together")
+    return torch.from_numpy(labels.copy())  # pandas lends, read-only
+
+
+def _check_values(y: Tensor) -> None:
+    """Refuses what is not finite; of several values some may be missing, but not all of a graph."""
+    is_missing = y.isnan() if y.dim() == 2 else torch.zeros_like(y, dtype=torch.bool)
+    is_bad = ~y.isfinite() & ~is_missing
+    if y.dim() == 2:
+        if is_missing.all(0).any():
+            raise InputError(f"no graph has a label number {int(is_missing.all(0).nonzero()[0])}")
+        is_bad = is_bad.any(1) | is_missing.all(1)
+    if is_bad.any():
+        raise InputError(
+            f"{int(is_bad.sum())} of {len(y)} labels are NaN or infinite, the first of graph "
+            f"{int(is_bad.nonzero()[0])}; remove those graphs"
+        )
 
 
 def as_called(molecules: Molecules, words: Wording) -> PackedGraphs:

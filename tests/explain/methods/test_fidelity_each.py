@@ -2,12 +2,14 @@
 
 from collections.abc import Callable
 
+import pytest
 import torch
 from torch import nn
 
 from vgib.data.packed import PackedGraphs
 from vgib.explain.explainer import Case
 from vgib.explain.frozen import Frozen
+from vgib.explain.methods import fidelity_gate
 from vgib.explain.methods.fidelity_each import FidelityEach
 from vgib.explain.methods.fidelity_gate import LEVELS, pulls, squashed
 
@@ -29,11 +31,14 @@ def test_without_a_step_it_says_what_the_model_says_of_its_nodes(
 
 
 def test_steps_lower_the_loss_of_the_graphs_at_hand(
-    model_of: ModelOf, graphs: PackedGraphs
+    model_of: ModelOf, graphs: PackedGraphs, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     case = Case.of(Frozen(model_of("ours-gcn")), graphs.batch())
-    explainer = FidelityEach(refine=40, jitter=0.0, noise=False, shares=(0.5, 0.5))
+    monkeypatch.setattr(fidelity_gate, "JITTER", 0.0)
+    explainer = FidelityEach(refine=40, shares=(0.5, 0.5))
     explainer.look_at(case)
+    mean, std = explainer.noise_
+    explainer.noise_ = mean, torch.zeros_like(std)  # what hides a node is the same each time
     start = torch.zeros(graphs.num_nodes)
     found = explainer.refined(case, start)
     before, after = (float(explainer.loss_of(case, logits, 1.0)) for logits in (start, found))

@@ -11,6 +11,7 @@ from vgib.data.packed import PackedGraphs
 from vgib.explain.amortized import keep_nodes
 from vgib.explain.explainer import Case
 from vgib.explain.frozen import Frozen
+from vgib.explain.methods import fidelity_gate
 from vgib.explain.methods.fidelity_gate import (
     LEVELS,
     AwareGate,
@@ -75,29 +76,32 @@ def test_without_a_way_to_remove_nodes_messages_and_features_are_used(
     assert scores[truth].mean() > scores[~truth].mean() + 0.2
 
 
-def test_each_term_can_be_left_out(model_of: ModelOf, graphs: PackedGraphs) -> None:
+def test_each_term_has_its_price(
+    model_of: ModelOf, graphs: PackedGraphs, monkeypatch: pytest.MonkeyPatch
+) -> None:
     case = Case.of(Frozen(model_of("gcn")), graphs.batch())
     explainer = FidelityGate(steps=1).fit(model_of("gcn"), graphs)
 
-    def loss(**changes: float) -> float:
-        for name, value in changes.items():
-            setattr(explainer, name, value)
+    def loss() -> float:
         torch.manual_seed(0)
         return float(explainer.loss(case, 0))
 
     whole = loss()
-    without = loss(beta=0.0)
+    explainer.beta = 0.0
+    without = loss()
     assert without < whole
-    assert loss(complement=0.0) < without
+    monkeypatch.setattr(Frozen, "opposition", lambda self, output, goal: torch.zeros(len(goal)))
+    assert loss() < without
 
 
 def test_gates_harden_evenly_from_the_first_temperature_to_the_last(
-    model_of: ModelOf, graphs: PackedGraphs
+    model_of: ModelOf, graphs: PackedGraphs, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     case = Case.of(Frozen(model_of("ours-gcn")), graphs.batch())
 
     def loss(start: float, end: float, progress: float) -> float:
-        explainer = FidelityGate(temperatures=(start, end), noise=False)
+        monkeypatch.setattr(fidelity_gate, "TEMPERATURES", (start, end))
+        explainer = FidelityGate()
         explainer.look_at(case)
         torch.manual_seed(0)
         logits = torch.randn(graphs.num_nodes)
@@ -107,17 +111,6 @@ def test_gates_harden_evenly_from_the_first_temperature_to_the_last(
         expected = loss(temperature, temperature, 0.0)
         assert loss(0.8, 0.2, progress) == pytest.approx(expected, rel=1e-4)
     assert loss(0.8, 0.8, 0.0) != pytest.approx(loss(0.2, 0.2, 0.0), rel=1e-2)
-
-
-def test_noise_can_be_left_out_only_where_nodes_can_be_removed(
-    model_of: ModelOf, graphs: PackedGraphs
-) -> None:
-    for of, differs in (("gcn", False), ("maxsage", True)):
-        case = Case.of(Frozen(model_of(of)), graphs.batch())
-        explainer = FidelityGate(steps=1, noise=False).fit(model_of(of), graphs)
-        keep = (torch.arange(graphs.num_nodes) % 2).float()
-        outputs = [explainer._output(case, keep) for _ in range(2)]
-        assert differs is not torch.equal(*outputs)
 
 
 def test_the_gate_sees_all_layers_and_the_class(model_of: ModelOf, graphs: PackedGraphs) -> None:
@@ -152,24 +145,19 @@ def test_a_pull_is_the_slope_of_the_margin_along_the_gate(
     assert bool(((squares - 1).abs() < 1e-4).logical_or(squares < 1e-6).all())
 
 
-def test_the_gate_starts_from_the_pulls_and_may_be_blind_to_them(
-    model_of: ModelOf, graphs: PackedGraphs
-) -> None:
+def test_the_gate_starts_from_the_pulls(model_of: ModelOf, graphs: PackedGraphs) -> None:
     model, batch = model_of("ours-gcn"), graphs.batch()
     explainer = FidelityGate(steps=1, lr=1e-9).fit(model, graphs)
     case = Case.of(Frozen(model), batch)
     g = explainer.features(case)[:, -len(LEVELS) :].mean(1)
     torch.testing.assert_close(explainer.fitted(explainer.features(case)), g, atol=1e-4, rtol=1e-4)
-    blind = FidelityGate(steps=1, aware=False).fit(model, graphs)
-    assert torch.equal(blind.features(case), case.clean.states[-1])
-    assert len(blind.fitted.start) == 0
 
 
-def test_removal_can_be_left_to_messages(model_of: ModelOf, graphs: PackedGraphs) -> None:
-    assert FidelityGate(steps=1).fit(model_of("ours-gcn"), graphs).removal == "exact"
-    assert (
-        FidelityGate(steps=1, exact=False).fit(model_of("ours-gcn"), graphs).removal == "messages"
-    )
+def test_removal_is_exact_where_the_model_allows_it(
+    model_of: ModelOf, graphs: PackedGraphs
+) -> None:
+    for of, removal in (("ours-gcn", "exact"), ("maxsage", "messages")):
+        assert FidelityGate(steps=1).fit(model_of(of), graphs).removal == removal
 
 
 def test_constant_features_do_not_disturb_the_gate() -> None:

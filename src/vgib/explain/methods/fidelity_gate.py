@@ -108,12 +108,22 @@ PULL_FLOOR = 1e-6
 """Keeps the unit of pulls from vanishing where the prediction hangs on no node."""
 
 
+TEMPERATURES = 0.3, 0.1
+"""Of the gates, at the start and at the end of training."""
+
+JITTER = 0.3
+"""Randomness of the gates."""
+
+KEEP_RATE = 0.5
+"""How probably a gate is open before anything is learned."""
+
+
 @explainers.register("fidelity-gate")
 class FidelityGate(Amortized):
     r"""Whole nodes are taken out of the graph: what is left must say the same, the rest deny it.
 
-    .. math:: \min \; \mathcal L(f(G_\lambda), \hat y) + c\, \mathcal L(f(G_{1 - \lambda}),
-              \text{not } \hat y) + \beta \operatorname{mean}_j \mathrm{KL}(p_j \| r)
+    .. math:: \min \; \mathcal L(f(G_\lambda), \hat y) + \mathcal L(f(G_{1 - \lambda}),
+              \text{not } \hat y) + \beta \operatorname{mean}_j \mathrm{KL}(p_j \| \tfrac12)
 
     :math:`\lambda` keeps the k best-scored nodes of each graph, k drawn anew as a share of it,
     softly at first and ever harder (:func:`soft_top_share`). A node that is not
@@ -129,17 +139,7 @@ class FidelityGate(Amortized):
 
     Args:
         beta: Weight of the KL.
-        rate: The prior keep-rate r.
-        complement: Weight c of the term on what is left over.
         shares: Smallest and largest share of nodes that is kept in training.
-        noise: Whether features are replaced by noise to the degree that a node is not kept. Without
-            it, where removal is exact, the node only fades.
-        exact: Whether nodes are taken out of the graph where the model allows it. Without it only
-            messages are weighted and features replaced.
-        aware: Whether the gate sees every layer, what is to be explained and the pulls, or the last
-            layer alone, as in the paper.
-        temperatures: Of the gates, at the start and at the end.
-        jitter: Randomness of the gates.
         hidden: Width of the gate.
         std_floor: Least spread of the noise.
         batch_size: See :class:`Amortized`.
@@ -151,14 +151,7 @@ class FidelityGate(Amortized):
         self,
         *,
         beta: float = 0.1,
-        rate: float = 0.5,
-        complement: float = 1.0,
         shares: tuple[float, float] = (0.25, 0.65),
-        noise: bool = True,
-        exact: bool = True,
-        aware: bool = True,
-        temperatures: tuple[float, float] = (0.3, 0.1),
-        jitter: float = 0.3,
         hidden: int = 64,
         std_floor: float = 1e-2,
         batch_size: int = 128,
@@ -166,10 +159,8 @@ class FidelityGate(Amortized):
         **rest: Any,
     ) -> None:
         super().__init__(batch_size=batch_size, lr=lr, **rest)
-        self.beta, self.rate, self.complement = beta, rate, complement
-        self.shares, self.hidden, self.std_floor = shares, hidden, std_floor
-        self.noise, self.temperatures, self.jitter = noise, temperatures, jitter
-        self.exact, self.aware = exact, aware
+        self.beta, self.shares = beta, shares
+        self.hidden, self.std_floor = hidden, std_floor
         check_positive("beta", beta, or_zero=True)
         check_positive("hidden", hidden)
         self.readout_: Readout | None = None
@@ -177,17 +168,15 @@ class FidelityGate(Amortized):
     def build(self, case: Case) -> nn.Module:
         """The gate; and finds out how exactly nodes can be removed."""
         self.look_at(case)
-        return AwareGate(self.features(case), self.hidden, len(LEVELS) if self.aware else 0)
+        return AwareGate(self.features(case), self.hidden, len(LEVELS))
 
     def features(self, case: Case) -> Tensor:
         """What the gate sees."""
-        if not self.aware:
-            return case.clean.states[-1].flatten(1)
         return torch.cat([gate_features(case), pulls(case, self.readout_, self.noise_[0])], dim=1)
 
     def look_at(self, case: Case) -> None:
         """Finds out how exactly nodes can be removed, and what noise looks like a node."""
-        self.readout_ = exact_readout(case) if self.exact else None
+        self.readout_ = exact_readout(case)
         self.removal = "messages" if self.readout_ is None else "exact"
         std, mean = torch.std_mean(case.clean.inputs, dim=0, correction=0)
         self.noise_ = mean, std.clamp(min=self.std_floor)
@@ -205,25 +194,17 @@ class FidelityGate(Amortized):
         frozen = case.frozen
         low, high = self.shares
         share = torch.empty(case.batch.num_graphs).uniform_(low, high)
-        start, end = self.temperatures
+        start, end = TEMPERATURES
+        temperature = start * (end / start) ** progress
         keep = soft_top_share(
-            logits,
-            case.batch.graphs,
-            share,
-            temperature=start * (end / start) ** progress,
-            jitter=self.jitter,
+            logits, case.batch.graphs, share, temperature=temperature, jitter=JITTER
         )
-        loss = frozen.losses(self._output(case, keep), case.goal).mean()
-        if self.complement:
-            rest = frozen.opposition(self._output(case, 1 - keep), case.goal)
-            loss = loss + self.complement * rest.mean()
-        return loss + self.beta * bernoulli_kl(logits.sigmoid(), self.rate).mean()
+        said = frozen.losses(self._output(case, keep), case.goal).mean()
+        denied = frozen.opposition(self._output(case, 1 - keep), case.goal).mean()
+        return said + denied + self.beta * bernoulli_kl(logits.sigmoid(), KEEP_RATE).mean()
 
     def _output(self, case: Case, keep: Tensor) -> Tensor:
-        x = case.clean.inputs
-        # Without exact removal the noise is all that hides a node's own features.
-        is_noisy = self.noise or self.readout_ is None
-        inputs = inject_noise(x, keep, *self.noise_) if is_noisy else None
+        inputs = inject_noise(case.clean.inputs, keep, *self.noise_)
         return keep_nodes(case, keep, readout=self.readout_, inputs=inputs)
 
     def explain(self, case: Case) -> Tensor:

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from vgib.data.processes import LocalProcesses, Outcome, in_order
+from vgib.data.processes import LocalProcesses, Outcome, in_order, piecewise
 from vgib.errors import InputError
 
 
@@ -47,6 +47,13 @@ def torch_threads(job: int) -> tuple[int, str]:
     return torch.get_num_threads(), os.environ["OMP_NUM_THREADS"]
 
 
+def total_without_seven(records: list[int]) -> int:
+    """Dies over the number seven."""
+    if 7 in records:
+        os.kill(os.getpid(), signal.SIGKILL)
+    return sum(records)
+
+
 def doubled(job: Any) -> Any:
     return job + job
 
@@ -62,6 +69,20 @@ def test_every_job_is_answered_once(workers: int) -> None:
     found = outcomes(square, [3, 1, 2], workers=workers)
     assert sorted((o.job, o.result) for o in found) == [(1, 1), (2, 4), (3, 9)]
     assert all(o.error is None and o.seconds >= 0 for o in found)
+
+
+@pytest.mark.timeout(900)  # a dozen processes, one after the other
+def test_a_record_that_kills_its_process_is_found_by_halves(forked: None) -> None:
+    found = sorted(piecewise(total_without_seven, [[1, 2], [3, 7, 5, 7]]), key=lambda one: one.job)
+    assert [tuple(one.job) for one in found] == [
+        (0, 0, [1, 2]),
+        (1, 0, [3]),
+        (1, 1, [7]),
+        (1, 2, [5]),
+        (1, 3, [7]),
+    ]
+    assert [one.result for one in found] == [3, 3, None, 5, None]
+    assert [one.is_lost for one in found] == [False, False, True, False, True]
 
 
 def test_one_worker_keeps_the_order() -> None:

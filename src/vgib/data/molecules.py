@@ -24,8 +24,8 @@ from vgib.data.cells import MISSING, MOST_CLASSES, holds_words, in_order, number
 from vgib.data.drugs import structure_of
 from vgib.data.headers import SAMPLE, Column, named_column, structure_column
 from vgib.data.packed import PackedGraphs
-from vgib.data.processes import LocalProcesses
 from vgib.data.processes import in_order as results_in_order
+from vgib.data.processes import piecewise
 from vgib.data.records import MOLBLOCK, Format, Record, Source, open_table
 from vgib.errors import InputError, shortened
 from vgib.limits import MAX_ATOMS, FileReading
@@ -213,22 +213,12 @@ def _read_but_for_what_kills(texts: list[str], how: Reading) -> Readings:
     The chunk is halved in processes of their own until those texts are found.
     """
     fatal: dict[int, str] = {}
-    whole = (0, texts)
-    for outcome in LocalProcesses(retries=0).map(partial(_try, how), [whole], split=_halves):
+    for outcome in piecewise(partial(read, how=how), [texts]):
         if outcome.is_lost:
-            fatal[outcome.job[0]] = f"the program cannot survive this record: {outcome.error}"
+            fatal[outcome.job.start] = f"the program cannot survive this record: {outcome.error}"
     found = read([t if place not in fatal else "" for place, t in enumerate(texts)], how)
     refused = [(place, fatal.get(place, reason)) for place, reason in found.refused]
     return replace(found, refused=refused)
-
-
-def _try(how: Reading, piece: tuple[int, list[str]]) -> None:
-    read(piece[1], how)
-
-
-def _halves(piece: tuple[int, list[str]]) -> list[tuple[int, list[str]]]:
-    (start, texts), half = piece, len(piece[1]) // 2
-    return [(start, texts[:half]), (start + half, texts[half:])] if half else []
 
 
 @dataclass(frozen=True)

@@ -16,12 +16,13 @@ from multiprocessing import get_context, parent_process
 from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
 from time import perf_counter
-from typing import Any, Generic, Protocol, TypeVar
+from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 
 from vgib.errors import InputError
 
 J = TypeVar("J")
 R = TypeVar("R")
+T = TypeVar("T")
 
 logger = logging.getLogger(__name__)
 
@@ -177,6 +178,41 @@ def in_order(
                     turn += 1
     for number, job in chain(sorted(open_jobs.items()), fresh):
         yield early.pop(number) if number in early else work(job)
+
+
+class Piece(NamedTuple, Generic[T]):
+    """Some records of a chunk, which can be cut as a list can.
+
+    Attributes:
+        chunk: The number of the chunk.
+        start: Where in the chunk its records begin.
+        records: The records.
+    """
+
+    chunk: int
+    start: int
+    records: T
+
+
+def piecewise(work: Callable[[T], R], chunks: Iterable[T]) -> Iterator[Outcome[Piece[T], R]]:
+    """What comes of chunks of records in a process that may die over them, piece by piece.
+
+    A chunk over which it dies is halved until each record to blame is alone: that piece is lost,
+    and all others have a result.
+    """
+    pieces = (Piece(number, 0, chunk) for number, chunk in enumerate(chunks))
+    return LocalProcesses(retries=0).map(partial(_of_piece, work), pieces, split=_halves)
+
+
+def _of_piece(work: Callable[[T], R], piece: Piece[T]) -> R:
+    return work(piece.records)
+
+
+def _halves(piece: Piece[Any]) -> list[Piece[Any]]:
+    number, start, records = piece
+    half = len(records) // 2
+    cuts = ((start, records[:half]), (start + half, records[half:])) if half else ()
+    return [Piece(number, *cut) for cut in cuts]
 
 
 def _of_pair(work: Callable[[J], R], numbered: tuple[int, J]) -> R:

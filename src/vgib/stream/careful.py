@@ -2,15 +2,14 @@
 
 from collections import defaultdict
 from collections.abc import Iterable
-from dataclasses import dataclass
 from operator import itemgetter
-from typing import NamedTuple, Protocol
+from typing import Protocol
 
 import pyarrow as pa
 
-from vgib.data.processes import LocalProcesses
+from vgib.data.processes import piecewise
 from vgib.errors import VgibError
-from vgib.stream.schema import LINE, Recognized
+from vgib.stream.schema import Recognized
 
 
 class WorkerError(VgibError, RuntimeError):
@@ -29,21 +28,6 @@ class ChunkWork(Protocol):
         ...
 
 
-class _Piece(NamedTuple):
-    """Records of the chunk of this number."""
-
-    chunk: int
-    records: pa.Table
-
-
-@dataclass(frozen=True)
-class _OnPiece:
-    work: ChunkWork
-
-    def __call__(self, piece: _Piece) -> Recognized:
-        return self.work(piece.records)
-
-
 def carefully(work: ChunkWork, chunks: Iterable[pa.Table]) -> list[Recognized]:
     """What comes of chunks, in a process of its own that may die.
 
@@ -53,23 +37,16 @@ def carefully(work: ChunkWork, chunks: Iterable[pa.Table]) -> list[Recognized]:
         WorkerError: the work raised an error.
     """
     found: dict[int, list[tuple[int, Recognized]]] = defaultdict(list)
-    pieces = (_Piece(number, chunk) for number, chunk in enumerate(chunks))
-    for outcome in LocalProcesses(retries=0).map(_OnPiece(work), pieces, split=_halves):
-        number, records = outcome.job
+    for outcome in piecewise(work, chunks):
+        number, start, records = outcome.job
         done = outcome.result
         if outcome.is_lost:
             done = work.refuse(records, f"the program cannot survive this record: {outcome.error}")
         elif done is None:
             raise WorkerError(str(outcome.error).splitlines()[0])
-        found[number].append((records[LINE][0].as_py(), done))
+        found[number].append((start, done))
     joined = []
     for number in sorted(found):
         tables = [done for _, done in sorted(found[number], key=itemgetter(0))]
         joined.append(Recognized(*map(pa.concat_tables, zip(*tables, strict=True))))
     return joined
-
-
-def _halves(piece: _Piece) -> list[_Piece]:
-    half = len(piece.records) // 2
-    cuts = (piece.records[:half], piece.records[half:]) if half else ()
-    return [_Piece(piece.chunk, part) for part in cuts]

@@ -6,6 +6,7 @@ import pytest
 import torch
 from tests.explain.shapes import BatchNormed, planted
 from torch import Tensor, nn
+from torch_geometric.data import Data
 from torch_geometric.nn import GCNConv, GraphNorm, global_max_pool, global_mean_pool
 
 from vgib.data.packed import PackedGraphs
@@ -115,6 +116,19 @@ def test_a_norm_between_the_last_layer_and_the_readout_leaves_removal_exact(
         norm.bias.data.normal_()
     some = as_graphs(planted(4))
     assert exact_readout(Case.of(Frozen(normed), some.batch())) == "late sum"
+
+
+@pytest.mark.parametrize("of", ["gcn", "ours-gcn", "gat", "gin"])
+def test_a_node_with_a_loop_of_its_own_can_be_taken_out(of: str, model_of: ModelOf) -> None:
+    edges = torch.tensor([[0, 1, 1, 2, 0, 1, 2], [1, 0, 2, 1, 0, 1, 2]])
+    graphs = as_graphs([Data(x=torch.eye(5)[:3], edge_index=edges)])
+    case = Case.of(Frozen(model_of(of)), graphs.batch())
+    keep = torch.tensor([1.0, 1.0, 0.0], requires_grad=True)
+    output = keep_nodes(case, keep, readout="sum")
+    (slope,) = torch.autograd.grad(output.square().sum(), keep)
+    assert slope.isfinite().all()
+    wanted = predictions(case.frozen, graphs.induced(torch.tensor([True, True, False])))
+    torch.testing.assert_close(output, wanted, atol=1e-4, rtol=1e-4)
 
 
 def test_graphs_without_nodes_teach_nothing(model_of: ModelOf, graphs: PackedGraphs) -> None:

@@ -136,6 +136,14 @@ def _spread(frozen: Frozen, case: Case) -> float:
     return spread if spread > 0 else 1.0
 
 
+LEAST_LOOP = 1e-6
+"""The least weight of an edge from a node to itself.
+
+It is all that is left of the degree of a node that is taken out, and layers that divide by the root
+of a degree have no slope at zero.
+"""
+
+
 def keep_nodes(
     case: Case, keep: Tensor, *, readout: Readout | None, inputs: Tensor | None = None
 ) -> Tensor:
@@ -145,7 +153,9 @@ def keep_nodes(
     :math:`\lambda_j` in it too (``mean``: of the kept ones), which at 0 and 1 is the prediction of
     the induced subgraph; without one the nodes stay and are told apart by their ``inputs`` alone.
     """
-    ends = keep[case.edge_index[0]] * keep[case.edge_index[1]]
+    sender, receiver = case.edge_index
+    ends = keep[sender] * keep[receiver]
+    ends = torch.where(sender == receiver, ends.clamp(min=LEAST_LOOP), ends)
     if readout is None:
         return case.frozen.run(case.batch, inputs=inputs, edge_weight=ends).output
     weight = keep.unsqueeze(1)

@@ -16,6 +16,8 @@ from vgib.errors import InputError
 from vgib.explain.fidelity import fidelity
 from vgib.metrics import bootstrap, r_squared
 from vgib.model.answer import Answer
+from vgib.model.atom_effects import followed
+from vgib.model.nearest import compared
 from vgib.model.recognizer import SubgraphRecognizer
 from vgib.select.blocktree import block_trees, connected_subgraphs, nearest_size
 from vgib.select.policy import Selection
@@ -76,7 +78,7 @@ def test_of_too_many_candidates_those_of_the_highest_score_are_tried(answer: Ans
 
 def test_parts_are_like_the_whole_by_probabilities_and_not_by_logits(answer: Answer) -> None:
     outputs = torch.tensor([[[0.0, 1.0], [50.0, 51.0], [0.0, 3.0]]])
-    same, also, other = answer._compared(outputs)
+    same, also, other = compared(answer, outputs)
     torch.testing.assert_close(same, also)
     assert (same - other).abs().sum() > 0.1
 
@@ -162,7 +164,7 @@ def test_a_model_that_is_certain_has_finite_effects_and_follows_what_is_likelies
     answer: Answer,
 ) -> None:
     certain = torch.tensor([[[-900.0, 900.0], [900.0, -900.0]]])
-    assert np.isfinite(answer._followed(certain, np.array([0, 1]))).all()
+    assert np.isfinite(followed(answer, certain, np.array([0, 1]))).all()
     logits = torch.randn(1, len(GRAPHS), 3)
     three = Answer.of(
         GRAPHS, logits, torch.rand(1, GRAPHS.num_nodes), lambda *_: logits, classes=(0, 1, 2)

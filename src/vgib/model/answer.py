@@ -19,10 +19,10 @@ from vgib.chem.blocks import over_groups, pieces_of
 from vgib.chem.mol import Mol
 from vgib.data.packed import PackedGraphs
 from vgib.metrics import agreement
-from vgib.model.effects import Game, spread_over_nodes
-from vgib.model.effects import effects as game_effects
+from vgib.model.atom_effects import atom_effects
+from vgib.model.nearest import nearest_parts
 from vgib.model.parts import Ask, Judge, PartValues
-from vgib.model.results import Recognition, Recognitions, Subgraph, edges, edges_of
+from vgib.model.results import Recognition, Recognitions, Subgraph, edges_of
 from vgib.model.subgraphs import as_subgraphs
 from vgib.model.sufficient import Sufficient, sufficient_parts
 from vgib.model.words import PLAIN, Wording
@@ -30,15 +30,9 @@ from vgib.select import masks as select
 from vgib.select.blocktree import Mask
 from vgib.select.candidates import MOST_CANDIDATES
 from vgib.select.policy import SLACK, Nodes, Selection
-from vgib.select.ties import TIE, best
+from vgib.select.ties import TIE
 
 Array = npt.NDArray[Any]
-
-
-TINY = torch.finfo(torch.float32).tiny
-
-COALITIONS, ORDERS = 128, 4
-"""Connected sets of pieces up to which effects are exact, and orders that are drawn beyond."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -220,24 +214,7 @@ class Answer:
     def effects_of(self, graphs: Sequence[int]) -> list[Array]:
         """The effects of the atoms of some molecules; what was asked before is not asked again."""
         new = [graph for graph in graphs if graph not in self._effects]
-        starts, pairs = self.graphs.node_ptr.tolist(), edges(self.graphs)
-        games = [
-            Game.of(self._pieces[slice(*starts[graph : graph + 2])], pairs[graph].tolist())
-            for graph in new
-        ]
-
-        def value(masks: list[Mask]) -> list[Array]:
-            counts = [len(each) for each in masks]
-            places = [
-                self.parts.places(graph, each) for graph, each in zip(new, masks, strict=True)
-            ]
-            outputs = self.parts.values(np.concatenate(places), self.numbers)
-            owner = np.repeat(new, counts)
-            return np.split(self._followed(outputs, owner), np.cumsum(counts)[:-1])
-
-        found = game_effects(value, games, limit=COALITIONS, samples=ORDERS)
-        for graph, game, own in zip(new, games, found, strict=True):
-            self._effects[graph] = spread_over_nodes(game, own.values)
+        self._effects.update(zip(new, atom_effects(self, new), strict=True))
         return [self._effects[graph] for graph in graphs]
 
     @cached_property
@@ -251,13 +228,14 @@ class Answer:
         return self.parts.values(self.parts.places(0, empty), self.numbers)[:, 0]
 
     @cached_property
-    def _pieces(self) -> Array:
+    def piece(self) -> Array:
+        """The ring, functional group or chain of each atom, numbered from 0 in each molecule."""
         return pieces_of(self.graphs, self.graphs.x, self.parts.blocks)
 
     def pieces(self, graph: int) -> list[Nodes]:
         """The rings, functional groups and chains of a molecule, which effects are of."""
         low, high = self.graphs.node_ptr[graph : graph + 2].tolist()
-        own = self._pieces[low:high]
+        own = self.piece[low:high]
         return [tuple(np.flatnonzero(own == piece).tolist()) for piece in range(own.max() + 1)]
 
     def with_effects(self, found: Sequence[Sequence[Subgraph]]) -> list[list[Subgraph]]:
@@ -272,17 +250,6 @@ class Answer:
     def effect_unit(self) -> str:
         """What an effect of one is."""
         return self.words.effect_unit(self.classes)
-
-    def _followed(self, outputs: Tensor, owner: Array) -> Array:
-        """The mean over the members of what effects are about, ``[rows]``."""
-        if self.classes is None:
-            found: Array = outputs[..., 0].mean(0).double().numpy()
-            return found
-        chances = outputs.double().log_softmax(-1)
-        column = np.ones_like(owner) if len(self.classes) == 2 else self.likeliest[owner]
-        one = chances[:, np.arange(len(owner)), column]
-        odds: Array = (one - torch.log1p(-one.exp().clamp(max=1 - 1e-12))).mean(0).numpy()
-        return odds
 
     # ---- subgraphs -------------------------------------------------------------------------------
 
@@ -336,42 +303,9 @@ class Answer:
         if selection.by == "sufficient":
             return self.sufficient(selection.n).found
         if selection.by == "prediction":
-            return self._by_prediction(selection, most, slack)
+            return nearest_parts(self, selection, most=most, slack=slack)
         blocks = self.parts.blocks if selection.rule == "ring_intact" else None
         return selection.by_scores(self.node_scores, self.graphs, blocks)
-
-    def _by_prediction(self, selection: Selection, most: int, slack: int) -> list[list[Nodes]]:
-        r"""The ring-intact parts whose predicted property is nearest to that of their molecule.
-
-        .. math:: S^* = \arg\min_{S \in \mathcal C(G)} |f(G_S) - f(G)|
-
-        :math:`\mathcal C` holds the connected sets of whole rings, multiply bonded groups and
-        single atoms within ``slack`` atoms of the wanted size; where there are more than ``most``,
-        those of the highest mean score. :math:`f` is the model itself, on the part capped with
-        hydrogen, so it should have seen fragments in training (:mod:`vgib.model.augment`). No
-        oracle is asked.
-        """
-        sizes = selection.sizes(self.node_scores, self.graphs)
-        tried = self.parts.candidates.near(self.node_scores, sizes, most=most, slack=slack)
-        places = [
-            self.parts.places(graph, masks) for graph, each in enumerate(tried) for masks in each
-        ]
-        values = self.parts.values(np.concatenate(places), self.numbers)
-        owner = np.repeat(np.arange(len(tried)).repeat(len(sizes)), [len(each) for each in places])
-        compared = self._compared(values)
-        far = (compared - self._compared(self.outputs)[owner]).abs().sum(1).numpy()
-        large = compared.abs().amax(1).clamp(min=TINY).numpy()
-        found, start = [], 0
-        for each in tried:
-            ranked: list[Nodes] = []
-            for masks in each:
-                own = slice(start, start + len(masks))
-                start += len(masks)
-                # Values have any unit: a tie is a share of the largest.
-                nearest = best(-far[own] / large[own].max(), selection.n)
-                ranked += [tuple(np.flatnonzero(masks[i]).tolist()) for i in nearest]
-            found.append(list(dict.fromkeys(ranked)))
-        return found
 
     def sufficient(self, n: int = 1) -> Sufficient:
         """The ``n`` smallest parts from which the members predict what they do for the whole."""
@@ -382,11 +316,6 @@ class Answer:
     @cached_property
     def _searched(self) -> dict[int, Sufficient]:
         return {}
-
-    def _compared(self, outputs: Tensor) -> Tensor:
-        """The mean values or class probabilities that decide which part is like the whole."""
-        each = outputs if self.classes is None else outputs.softmax(-1)
-        return each[0] if len(each) == 1 else each.mean(0)
 
     def agreement(self, selection: Selection) -> Array:
         """How far the members choose the same nodes of each graph by themselves, in [0, 1].

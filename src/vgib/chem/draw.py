@@ -289,7 +289,7 @@ class _Picture:
         return f"{head}{to_svg(shapes)}\n{path}{rest}"
 
     def _background(self, scale: Scale | None, chosen: list[int]) -> list[Shape]:
-        """The color band, and over it once more the chosen part, with its outline."""
+        """The color band of all atoms, and on top of it the outlined band of the chosen ones."""
         trial = make_canvas(self.width, self.height, self.panel, "svg")
         trial.DrawMolecule(self.mol)
         places = places_on(trial, self.mol)
@@ -342,7 +342,7 @@ class _Picture:
 
 
 def _strips(begin: Place, end: Place, radius: float, first: Color, last: Color) -> list[Strip]:
-    """From atom to atom, the color changing between the two discs."""
+    """The band along a bond, whose color changes between the discs of its two atoms."""
     if first == last:
         return [Strip(begin, end, 2 * radius, first)]
     # Each piece reaches to the far end and the next one covers it, so that no seam can show.

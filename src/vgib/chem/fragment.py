@@ -252,6 +252,6 @@ def _perceived(part: Mol, stereo: bool) -> Mol:
 
 
 def _clean_stereo(part: Mol) -> None:
-    """Centers away from the cuts may have lost what made them asymmetric."""
+    """Drops the stereo marks of centers that the cuts left without what made them asymmetric."""
     if len(part.GetAtomsMatchingQuery(_CENTER)) or part.HasSubstructMatch(_ALKENE):
         Chem.AssignStereochemistry(part, cleanIt=True, force=True)

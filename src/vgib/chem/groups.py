@@ -173,7 +173,7 @@ def functional_groups(mol_or_smiles: Mol | str) -> list[FunctionalGroup]:
 def _outermost(
     found: Sequence[tuple[GroupPattern, set[int]]],
 ) -> list[tuple[GroupPattern, set[int]]]:
-    """The groups inside no larger group; a whole one stays even inside one that may be cut."""
+    """The groups that lie in no larger one; a whole one stays if the larger one may be cut."""
     return [
         (row, atoms)
         for row, atoms in found

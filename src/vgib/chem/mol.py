@@ -108,7 +108,7 @@ def whole(smiles: str, *, max_atoms: int = MAX_ATOMS) -> Mol:
 
 
 def within_limits(text: str, max_atoms: int) -> Mol:
-    """The atoms and bonds of a SMILES as it is written, seen to be few enough for all that follows.
+    """A SMILES as it is written, not sanitized, after its letters, atoms and rings were counted.
 
     RDKit reads the syntax of any text in no time. What comes after takes a time that grows with the
     power of the rings, and writes SMILES by a recursion that ends the process at some ten thousand
@@ -127,7 +127,7 @@ def within_limits(text: str, max_atoms: int) -> Mol:
 
 
 def _refuse_text(text: str, most: int, what: str, max_atoms: int) -> None:
-    """Refuses what is too long, and what is no text: bytes that no letter begins with."""
+    """Refuses a text that is too long, or that holds bytes which are no letters."""
     try:
         text.encode()
     except UnicodeEncodeError:
@@ -140,7 +140,7 @@ def _refuse_text(text: str, most: int, what: str, max_atoms: int) -> None:
 
 
 def _refuse_size(mol: Mol, max_atoms: int, *, has_parts: bool) -> None:
-    """Refuses too many atoms, and too many rings: bonds less atoms, and one for each component."""
+    """Refuses too many atoms or rings; the number of rings is bonds - atoms + components."""
     atoms, limit = mol.GetNumHeavyAtoms(), 2 * max_atoms if has_parts else max_atoms
     if atoms > limit:
         raise InputError(

@@ -80,7 +80,7 @@ here: of those the larger component is meant.
 
 
 def without_counter_ions(mixture: Any) -> Any:  # RDKit ships no types
-    """What a mixture is without counter-ions and solvents; as it is if nothing organic were left.
+    """A mixture without counter-ions and solvents, or unchanged if nothing organic would be left.
 
     >>> from rdkit import Chem
     >>> salt = Chem.MolFromSmiles("CCCN.OC(=O)CC(O)(CC(=O)O)C(=O)O")

@@ -152,7 +152,7 @@ def _normalizer() -> rdMolStandardize.Normalizer:
 
 @cache
 def _sulfoxides() -> rdMolStandardize.Normalizer:
-    """RDKit writes S+ and O- where chemists draw a double bond."""
+    """Writes sulfoxides with a double bond, as chemists do, where RDKit has S+ and O-."""
     drawn = "[!O:1][S+;X3;D3:2]([!O:3])[O-:4]>>[*:1][S+0:2]([*:3])=[O+0:4]"
     return rdMolStandardize.NormalizerFromData(
         f"Sulfoxide\t{drawn}\n", rdMolStandardize.CleanupParameters()

@@ -233,7 +233,7 @@ class Answer:
         return pieces_of(self.graphs, self.graphs.x, self.parts.blocks)
 
     def pieces(self, graph: int) -> list[Nodes]:
-        """The rings, functional groups and chains of a molecule, which effects are of."""
+        """The rings, functional groups and chains of a molecule: the pieces that have effects."""
         low, high = self.graphs.node_ptr[graph : graph + 2].tolist()
         own = self.piece[low:high]
         return [tuple(np.flatnonzero(own == piece).tolist()) for piece in range(own.max() + 1)]
@@ -248,7 +248,7 @@ class Answer:
 
     @property
     def effect_unit(self) -> str:
-        """What an effect of one is."""
+        """What an effect of 1 means, such as ``"log-odds of mutagenic"``."""
         return self.words.effect_unit(self.classes)
 
     # ---- subgraphs -------------------------------------------------------------------------------

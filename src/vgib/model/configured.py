@@ -96,7 +96,7 @@ class Configured:
         return [] if kind is None else [o for o in option_names(kind) if o not in PLACES]
 
     def _bottleneck_class(self) -> type[Bottleneck] | None:
-        """What the options are for; an instance takes none."""
+        """The class whose options may be given; ``None`` for an instance, which has its own."""
         kind = self.bottleneck
         if isinstance(kind, str):
             return bottlenecks.get(kind)

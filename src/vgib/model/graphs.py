@@ -75,7 +75,7 @@ def _from_all_smiles(smiles: list[str], features: str | None, standard: str) -> 
 
 
 def as_read_by(card: Card, graphs: PackedGraphs) -> PackedGraphs:
-    """The graphs in the words of a model, or an error when it cannot read them.
+    """The graphs with the features that a model reads, or an error when they have others.
 
     A list of PyG ``Data`` holds codes but does not say how many there are; the model does.
     """

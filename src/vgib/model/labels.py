@@ -154,7 +154,7 @@ def labels_each(graphs: PackedGraphs) -> int:
 def as_targets(
     graphs: PackedGraphs, task: Goal, classes: list[int] | None, outputs: int | None = None
 ) -> PackedGraphs:
-    """Labels as the loss wants them: class numbers from zero, or 32-bit values, several in a row.
+    """The graphs with labels as the loss needs them: class numbers from 0, or 32-bit values.
 
     With ``outputs``, what a model gives for each graph, there must be as many values.
     """

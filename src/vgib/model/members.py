@@ -135,7 +135,7 @@ class Members:
         return tuple((DEFAULT_TOLERANCE * self.network_.target_std).tolist())
 
     def answer_part(self, answer: Answer, part: Tensor) -> Answer:
-        """The same graphs when the members see some of their nodes alone.
+        """What the members say of the same graphs when they see only some of the nodes.
 
         A bottleneck that has learned from parts is asked; see
         :func:`vgib.train.loop.predict_parts`. The node scores stay those of whole graphs.

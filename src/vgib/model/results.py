@@ -155,7 +155,7 @@ def rounded(row: dict[str, Any]) -> dict[str, Any]:
 
 
 def edges_of(graphs: PackedGraphs) -> Sequence[Array | None]:
-    """What each graph is drawn by: nothing for molecules, which their names describe."""
+    """The edges of each graph, to draw it; ``None`` for a molecule, whose SMILES is drawn."""
     return [None] * len(graphs) if atom_features(graphs) else edges(graphs)
 
 

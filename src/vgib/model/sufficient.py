@@ -106,7 +106,7 @@ def sufficient_parts(answer: "Answer", n: int) -> Sufficient:
 
 
 def _needs_no_part(answer: "Answer") -> list[bool]:
-    """Whether from no atom at all the members predict what they predict for each molecule."""
+    """Whether the members predict of each molecule what they predict before they see any atom."""
     if answer.classes is None:
         far = np.abs(answer.mean - answer.nothing.mean(0).double().numpy())
         near: list[bool] = (far <= np.array(answer.tolerance) + TIE).all(1).tolist()
@@ -144,7 +144,10 @@ def _of_largest_effect(answer: "Answer", graphs: Sequence[int]) -> Iterator[tupl
 
 
 def _towards(answer: "Answer", graph: int) -> int:
-    """The sign of effects that speak for what is predicted; those of classes are of the second."""
+    """The sign of an effect that speaks for the prediction.
+
+    Effects speak for the second of two classes, so it is minus where the first one is predicted.
+    """
     is_first = (
         answer.classes is not None and len(answer.classes) == 2 and not answer.likeliest[graph]
     )
@@ -167,7 +170,7 @@ def _proposed(answer: "Answer") -> dict[int, Mask]:
 
 
 def _on_carbon(answer: "Answer", tried: list[Mask]) -> list[Mask]:
-    """The parts of each molecule, those without carbon on what they sit on, the smallest first."""
+    """The parts of each molecule, the smallest first; one without carbon gets what it sits on."""
     ptr, trees = answer.graphs.node_ptr.numpy(), answer.parts.candidates.trees
     carbon = np.split(answer.graphs.x[:, 0].numpy() == ELEMENT.codes["C"], ptr[1:-1])
     scores = np.split(answer.node_scores, ptr[1:-1])
@@ -201,7 +204,7 @@ def _seated(tree: BlockTree, mask: Mask, scores: Array, carbon: Mask) -> Mask:
 def _alike(
     answer: "Answer", tried: dict[int, Mask], *, closely: bool = True
 ) -> Iterator[tuple[int, Rows]]:
-    """Of each graph the rows of masks that every member predicts like the whole.
+    """Which of the parts that are tried every member predicts like the whole graph.
 
     What fails one member is not shown to the next. Of classes, not ``closely`` asks for the same
     class alone.
@@ -249,7 +252,7 @@ def _is_predicted(chances: Tensor, wanted: Tensor) -> Tensor:
 
 
 def _apart(before: list[Nodes], masks: Mask) -> list[Nodes]:
-    """A ranking with further parts, without those that only add to an earlier one."""
+    """A ranking continued with further parts, but for those that contain an earlier one."""
     kept = list(before)
     for mask in masks:
         nodes = set(np.flatnonzero(mask).tolist())

@@ -59,7 +59,7 @@ class Wording:
         return f"{self.name(number)} {percent:.{digits}f} %"
 
     def effect_unit(self, classes: Sequence[int] | None) -> str:
-        """What an effect of one is."""
+        """What an effect of 1 means, such as ``"log-odds of mutagenic"``."""
         if classes is None:
             return " of ".join(filter(None, (self.unit, *self.targets[:1])))
         named = self.name(classes[1]) if len(classes) == 2 else "the predicted class"

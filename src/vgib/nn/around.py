@@ -194,7 +194,7 @@ class VGIB(nn.Module):
         return Perturbed(graph=None, scores=encoded.x.new_ones(len(encoded.x)))
 
     def _learn(self, encoded: Encoded) -> Perturbed:
-        """What the predictor learns from, or in the later steps, against it as it is, the gate."""
+        """One step: the predictor of parts learns, or in the later steps the gate, against it."""
         inner, is_late = self.bottleneck, self.has_begun
         inner.predictor.requires_grad_(not is_late).train(not is_late)
         if is_late:

@@ -108,7 +108,7 @@ class Encoded:
         return self.head(self.whole)
 
     def detached(self) -> "Encoded":
-        """The same, through which no gradient reaches the encoder."""
+        """The same values, through which no gradient reaches the encoder."""
         states = tuple(state.detach() for state in self.states)
         return replace(self, x=self.x.detach(), layers=states)
 
@@ -350,7 +350,7 @@ def hard_keep(scores: Tensor, graphs: Segments, tie: float = 1e-5) -> Tensor:
 
 
 def straight_through(hard: Tensor, p: Tensor) -> Tensor:
-    """The selection forward, the gradient of its probability backward."""
+    """The 0/1 selection, with the gradient of the probability that it was made from."""
     return hard.to(p) + p - p.detach()
 
 

@@ -98,7 +98,7 @@ class FrozenGate(Bottleneck):
         self.draws = draws
 
     def train(self, mode: bool = True) -> "FrozenGate":
-        """The teacher stays in evaluation mode."""
+        """Goes to training or evaluation mode, but for the teacher, which stays in the latter."""
         super().train(mode)
         self.teacher.eval()
         return self

@@ -186,7 +186,9 @@ def _divided(member: Rows, n: int, seed: int) -> tuple[npt.NDArray[np.bool_], Ro
 
 
 def _held_out(member: Rows, n: int, random: np.random.Generator) -> npt.NDArray[np.bool_]:
-    """Whatever a split of the list tests on, and the same share of the others."""
+    """Which rows are held out: those that a split of the list tests on, and as large a share of all
+    others.
+    """
     tests = [random_split(len(member), seed=seed).test for seed in JUDGED_SEEDS]
     test = np.unique(np.concatenate(tests))
     is_held = np.zeros(n, dtype=np.bool_)
@@ -365,7 +367,7 @@ def _drd2_quality(p: Floats, label: Floats, rows: _Drd2Rows, new: Rows) -> dict[
 
 
 def joined(parts: list[Fingerprints]) -> Fingerprints:
-    """Fingerprints one after another."""
+    """The fingerprints of several lists as those of one, in this order."""
     lengths = [np.diff(part.indptr) for part in parts]
     return Fingerprints(
         ids=np.concatenate([part.ids for part in parts]),

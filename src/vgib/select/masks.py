@@ -171,7 +171,7 @@ def _united(values: Array, wanted: list[int], n: int, tree: BlockTree) -> list[l
 
 
 def _grown(values: Array, wanted: list[int], n: int, links: "Links", low: int) -> list[list[int]]:
-    """Grown from the ``n`` best nodes whose component has room, else from the largest component."""
+    """Sets grown from the ``n`` best nodes in components with room, else the largest components."""
     level = levels(values)
     order = (low + np.argsort(level, kind="stable")).tolist()
     found = []

@@ -143,7 +143,7 @@ Known: connected, largest_part, nodes, ring_intact
         return self.by in ("prediction", "sufficient")
 
     def or_else(self, other: "Selection") -> "Selection":
-        """This choice, where it leaves something open completed by another, such as a model's own.
+        """This choice; what it leaves open is taken from another, such as a model's own.
 
         Where nothing is asked for, a molecule's smallest sufficient part is, whatever its size.
 
@@ -178,7 +178,7 @@ Known: connected, largest_part, nodes, ring_intact
         return replace(self, rule=rule, by=by)
 
     def compared(self) -> "Selection":
-        """The one choice at the first share, by which several scores of a graph are compared."""
+        """This choice at its first share alone, to compare the choices that several scores make."""
         by: By | None = "scores" if self.by == "sufficient" else self.by
         return replace(self, size=(self.sizes_asked or (HALF,))[0], by=by, n=1)
 

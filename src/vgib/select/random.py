@@ -91,7 +91,7 @@ def _rows(k: Sizes, ptr: Array) -> Array:
 
 
 def _shaped(masks: Mask, k: Sizes) -> Mask:
-    """Masks ``[draws, nodes]``, or ``[nodes]`` where there is one draw and no row for it."""
+    """Masks ``[draws, nodes]``, or ``[nodes]`` where ``k`` has no dimension for draws."""
     return masks if as_numpy(k).ndim == 2 else masks[0]
 
 

@@ -134,22 +134,7 @@ class Card(BaseModel):
     @classmethod
     def read(cls, folder: Path) -> "Card":
         """Reads it back; a page that is missing, broken or too new is refused with a reason."""
-        path = folder / CARD_FILE
-        if not folder.is_dir():
-            raise InputError(f"there is no model folder {str(folder)!r}")
-        if not path.is_file():
-            raise FileFormatError(
-                f"{str(folder)!r} is not a model folder: it has no {CARD_FILE}; expected what "
-                "SubgraphRecognizer.save writes"
-            )
-        try:
-            if path.stat().st_size > MOST_BYTES:
-                raise ValueError(f"longer than {MOST_BYTES:,} bytes")
-            content = json.loads(path.read_text(encoding="utf-8"))
-        except (ValueError, OSError, RecursionError) as error:  # JSON's and Unicode's: ValueErrors
-            raise FileFormatError(
-                f"{str(path)!r} is not JSON ({error}); save the model again"
-            ) from None
+        path, content = folder / CARD_FILE, _content(folder)
         came = content.get("card_version", 0) if isinstance(content, dict) else 0
         if isinstance(came, int) and came > CARD_VERSION:
             raise FileFormatError(
@@ -164,6 +149,26 @@ class Card(BaseModel):
             raise FileFormatError(
                 f"{str(path)!r}: {where}: {first['msg'].lower()}; save the model again"
             ) from None
+
+
+def _content(folder: Path) -> Any:
+    """What the page in a model's folder holds, as JSON gives it."""
+    path = folder / CARD_FILE
+    if not folder.is_dir():
+        raise InputError(f"there is no model folder {str(folder)!r}")
+    if not path.is_file():
+        raise FileFormatError(
+            f"{str(folder)!r} is not a model folder: it has no {CARD_FILE}; expected what "
+            "SubgraphRecognizer.save writes"
+        )
+    try:
+        if path.stat().st_size > MOST_BYTES:
+            raise ValueError(f"longer than {MOST_BYTES:,} bytes")
+        return json.loads(path.read_text(encoding="utf-8"))
+    except (ValueError, OSError, RecursionError) as error:  # JSON's and Unicode's: ValueErrors
+        raise FileFormatError(
+            f"{str(path)!r} is not JSON ({error}); save the model again"
+        ) from None
 
 
 def _as_named_now(content: Any) -> Any:

@@ -246,13 +246,7 @@ class Frozen(Outputs):
             on_last: Changes what the last layer gives.
             on_nodes: Changes what the last module gives that has a row for each node.
         """
-        changes = (edge_weight, message_weight, on_message, on_last)
-        if not self.layers and any(change is not None for change in changes):
-            raise InputError(
-                f"{self.forward.name} has no message-passing layer "
-                "(torch_geometric.nn.MessagePassing), which this method needs; 'vgib' and "
-                "'occlusion' do without"
-            )
+        self._check_layers(edge_weight, message_weight, on_message, on_last)
         if self._last is None and any(c is not None for c in (inputs, on_last, on_nodes)):
             with torch.no_grad():
                 self.run(batch)
@@ -262,33 +256,58 @@ class Frozen(Outputs):
         )
         if here is not batch:
             on_message, on_last, on_nodes = map(_on_the_cpu, (on_message, on_last, on_nodes))
-        edges: Any = batch.adj.edge_index
         plan = self._plan = Plan(
-            batch, edges, inputs, on_message=on_message, on_last=on_last, on_nodes=on_nodes
+            batch,
+            batch.adj.edge_index,
+            inputs,
+            on_message=on_message,
+            on_last=on_last,
+            on_nodes=on_nodes,
         )
-        if message_weight is not None:
-            plan.message_weight = message_weight
-        elif self._takes_adjacency and on_message is None:
-            edges = batch.adj if edge_weight is None else batch.adj.with_weight(edge_weight)
-        else:
-            plan.edge_weight = edge_weight
+        edges = self._weighted_edges(plan, edge_weight, message_weight)
         x = batch.x
         if inputs is not None and (not self.layers or self._begins_with_features):
             x = inputs
         with self._explaining(plan):
             output = self.forward(x, edges, batch)
-        if inputs is None:
+        self._take_note(plan, x)
+        full = self._checked(self.picked(output).to(here.x.device), here)
+        assert plan.seen is not None
+        seen, *states = (each.to(here.x.device) for each in (plan.seen, *plan.states))
+        return Run(self.targeted(full), seen, states, full)
+
+    def _check_layers(self, *changes: Any) -> None:
+        """Refuses changes of layers to a model that has none."""
+        if not self.layers and any(change is not None for change in changes):
+            raise InputError(
+                f"{self.forward.name} has no message-passing layer "
+                "(torch_geometric.nn.MessagePassing), which this method needs; 'vgib' and "
+                "'occlusion' do without"
+            )
+
+    def _weighted_edges(
+        self, plan: Plan, edge_weight: Tensor | None, message_weight: Tensor | None
+    ) -> Any:
+        """The edges that the model is called with; weights it cannot be given go into the plan."""
+        adj = plan.batch.adj
+        if message_weight is not None:
+            plan.message_weight = message_weight
+        elif self._takes_adjacency and plan.on_message is None:
+            return adj if edge_weight is None else adj.with_weight(edge_weight)
+        else:
+            plan.edge_weight = edge_weight
+        return plan.edges
+
+    def _take_note(self, plan: Plan, x: Tensor) -> None:
+        """Remembers where features enter, and which layer and module of nodes are the last."""
+        if plan.inputs is None:
             self._begins_with_features = plan.seen is x and x.is_floating_point()
         if not plan.states:
             plan.seen = x if x.is_floating_point() else x.float()
             plan.states = [plan.seen if plan.seen.dim() > 1 else plan.seen.unsqueeze(1)]
         self._last = len(plan.states)
-        if plan.num_nodes > batch.num_graphs or self._last_module is None:
+        if plan.num_nodes > plan.batch.num_graphs or self._last_module is None:
             self._last_module = plan.modules
-        full = self._checked(self.picked(output).to(here.x.device), here)
-        assert plan.seen is not None
-        seen, *states = (each.to(here.x.device) for each in (plan.seen, *plan.states))
-        return Run(self.targeted(full), seen, states, full)
 
     @cached_property
     def device(self) -> torch.device:

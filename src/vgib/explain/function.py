@@ -16,7 +16,7 @@ from vgib.chem.fragment import fragment
 from vgib.chem.groups import functional_groups
 from vgib.chem.mol import Parsed, bonds_of, parse
 from vgib.errors import InputError, VgibError, unknown_name
-from vgib.model.effects import KINDS, LIMIT, Game, Kind, Masks, Values, spread_over_nodes
+from vgib.model.effects import KINDS, LIMIT, Effects, Game, Kind, Masks, Values, spread_over_nodes
 from vgib.model.effects import effects as effects_of
 
 if TYPE_CHECKING:
@@ -155,13 +155,7 @@ def explain_function(
         FunctionError: the function failed, or gave something else than one number for each.
         UnknownNameError: a choice has no such name.
     """
-    for name, chosen, known in (
-        ("division of molecules", close, DIVISIONS),
-        ("kind of effects", effects, KINDS),
-        ("replacement of atoms", replacement, get_args(Replacement)),
-    ):
-        if chosen not in known:
-            raise unknown_name(name, chosen, known)
+    _check_names(close, effects, replacement)
     molecules = [_parsed(text) for text in ([smiles] if isinstance(smiles, str) else smiles)]
     asked = _Asked(function, batch_size)
     found: list[MoleculeEffects] = []
@@ -177,24 +171,36 @@ def explain_function(
                 samples=samples,
                 seed=seed,
             )
-            for molecule, game, one in zip(some, games, told, strict=True):
-                values = one.values if not np.isnan(one.whole) else np.full(len(game), np.nan)
-                found.append(
-                    MoleculeEffects(
-                        smiles=molecule.smiles,
-                        value=one.whole,
-                        nothing=one.nothing,
-                        parts=_named(molecule, game, values, one.error),
-                        atoms=spread_over_nodes(game, values),
-                        is_exact=one.is_exact,
-                        left_out=one.left_out,
-                    )
-                )
+            found += map(_molecule_effects, some, games, told)
             advance(len(some))
     lost = sum(np.isnan(one.value) for one in found)
     if lost:
         logger.warning("the function gave no value for %d of %d molecules", lost, len(found))
     return found
+
+
+def _check_names(close: Division, effects: Kind, replacement: Replacement) -> None:
+    for name, chosen, known in (
+        ("division of molecules", close, DIVISIONS),
+        ("kind of effects", effects, KINDS),
+        ("replacement of atoms", replacement, get_args(Replacement)),
+    ):
+        if chosen not in known:
+            raise unknown_name(name, chosen, known)
+
+
+def _molecule_effects(molecule: Parsed, game: Game, told: Effects) -> MoleculeEffects:
+    """The effects of a molecule with the names of its parts; NaN where it has no value itself."""
+    values = told.values if not np.isnan(told.whole) else np.full(len(game), np.nan)
+    return MoleculeEffects(
+        smiles=molecule.smiles,
+        value=told.whole,
+        nothing=told.nothing,
+        parts=_named(molecule, game, values, told.error),
+        atoms=spread_over_nodes(game, values),
+        is_exact=told.is_exact,
+        left_out=told.left_out,
+    )
 
 
 def import_function(name: str) -> SmilesFunction:

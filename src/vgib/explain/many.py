@@ -67,22 +67,20 @@ def explain_many(
     data = graphs if isinstance(graphs, PackedGraphs) else as_graphs(items)
     explainer = made(method, options)
     ready(explainer, model, data if fit_on is None else fit_on)
-    frozen, scores = (
-        explainer.freeze(model),
-        torch.split(score(explainer, model, data, batch_size=batch_size), data.sizes.tolist()),
-    )
+    scores = score(explainer, model, data, batch_size=batch_size)
+    frozen = explainer.freeze(model)
     said: dict[int, tuple[Tensor, Tensor]] = {}
     used: list[str] = []
     with torch.no_grad():
         for batch in present_batches(data, batch_size):
             run = frozen.run(batch)
-            parts = zip(
-                torch.split(run.full, 1), torch.split(frozen.target_of(run.output), 1), strict=True
-            )
+            targets = frozen.target_of(run.output)
+            parts = zip(torch.split(run.full, 1), torch.split(targets, 1), strict=True)
             said |= dict(zip(batch.index.tolist(), parts, strict=True))
             used = used or frozen.forward.used(batch)
     found = []
-    for number, (item, own) in enumerate(zip(items, scores, strict=True)):
+    each = torch.split(scores, data.sizes.tolist())
+    for number, (item, own) in enumerate(zip(items, each, strict=True)):
         one = explanation_of(item, own, used)
         one.prediction, one.target = said.get(number, (None, None))
         one.removal = explainer.removal

@@ -17,7 +17,7 @@ from vgib.data.files import ensure_writable, write_text
 from vgib.data.packed import PackedGraphs
 from vgib.data.splits import random_split
 from vgib.data.synthetic import generate_ba2motifs
-from vgib.experiments.panel.score import judge_panel, summary
+from vgib.experiments.panel.score import PanelAnswer, judge_panel, summary
 from vgib.metrics import in_words
 from vgib.model.recognizer import SubgraphRecognizer
 from vgib.model.results import Recognition
@@ -127,29 +127,8 @@ def find_toxicophores(say: Say) -> tuple[dict[str, Any], str]:
     found = model.recognize([one.entry.smiles for one in judged], effects=True)
     unit = model.answer(["C"]).effect_unit
     pictures = [
-        figure(
-            draw(one.entry.smiles, selected=one.part, effects=shown.effects, unit=unit),
-            f"{one.entry.name}: {one.statement}",
-            f"{'Found' if one.is_hit else 'Missed'}: {one.entry.part}",
-            *([f"{one.kept:.0%} of the atoms"] if one.part else []),
-            *(
-                [f"{'why this part' if one.part else 'no part'}: {one.why_none}"]
-                * bool(one.why_none)
-            ),
-            code=one.smiles or None,
-        )
-        for one, shown in zip(judged, found, strict=True)
-    ][:SHOWN_MUTAGENS]
-    quality = model.card_.metrics
-    known = [
-        paragraph(
-            f"On {quality[name]['n']} held-out mutagens with a marked nitro or amino group, the "
-            f"overlap (IoU) of the part with the marks is {quality[name]['value']:.2f}; of random "
-            f"parts {quality['control_random_iou']['value']:.2f}. A part holds the ring too that "
-            "such a group sits on, which is not marked."
-        )
-        for name in ("iou_all_members",)
-        if name in quality
+        _mutagen_picture(one, shown, unit)
+        for one, shown in zip(judged[:SHOWN_MUTAGENS], found, strict=False)
     ]
     text = paragraph(
         f"Thirty mutagens whose toxicophore textbooks name. For {told['hits']} of them the part "
@@ -159,7 +138,34 @@ def find_toxicophores(say: Say) -> tuple[dict[str, Any], str]:
         "their label; nobody marked the part. Orange raises the odds of a mutagen, blue lowers "
         "them; the outline is the part."
     )
-    return dict(told), section("Textbook mutagens", text, *known, gallery(pictures))
+    quality = _quality_of_parts(model.card_.metrics)
+    return dict(told), section("Textbook mutagens", text, *quality, gallery(pictures))
+
+
+def _mutagen_picture(one: PanelAnswer, shown: Recognition, unit: str) -> str:
+    """A molecule of the panel with the part that was found, and whether that is the known one."""
+    lines = [f"{'Found' if one.is_hit else 'Missed'}: {one.entry.part}"]
+    if one.part:
+        lines.append(f"{one.kept:.0%} of the atoms")
+    if one.why_none:
+        lines.append(f"{'why this part' if one.part else 'no part'}: {one.why_none}")
+    svg = draw(one.entry.smiles, selected=one.part, effects=shown.effects, unit=unit)
+    title = f"{one.entry.name}: {one.statement}"
+    return figure(svg, title, *lines, code=one.smiles or None)
+
+
+def _quality_of_parts(quality: dict[str, Any]) -> list[str]:
+    """A paragraph on how good parts are on held-out mutagens, where the model's card says so."""
+    if (overlap := quality.get("iou_all_members")) is None:
+        return []
+    return [
+        paragraph(
+            f"On {overlap['n']} held-out mutagens with a marked nitro or amino group, the "
+            f"overlap (IoU) of the part with the marks is {overlap['value']:.2f}; of random "
+            f"parts {quality['control_random_iou']['value']:.2f}. A part holds the ring too that "
+            "such a group sits on, which is not marked."
+        )
+    ]
 
 
 def ask_shipped_models(out: Path, say: Say) -> tuple[tuple[Path, ...], str]:

@@ -253,6 +253,15 @@ class Answer:
 
     # ---- subgraphs -------------------------------------------------------------------------------
 
+    @property
+    def _has_molecules(self) -> bool:
+        """Whether these graphs are molecules, which alone have parts that are fragments."""
+        return self.parts.features is not None
+
+    def _resolved(self, selection: Selection) -> Selection:
+        """A choice with the rule and the criterion filled in that these graphs have by default."""
+        return selection.for_graphs(molecules=self._has_molecules)
+
     def choose(
         self, selection: Selection, *, most: int = MOST_CANDIDATES, slack: int = SLACK
     ) -> list[list[Subgraph]]:
@@ -261,10 +270,9 @@ class Answer:
         Args: as for :meth:`chosen`.
         """
         found = self.chosen(selection, most=most, slack=slack)
-        blocks = None if self.parts.features is None else self.parts.blocks
+        blocks = self.parts.blocks if self._has_molecules else None
         subgraphs = as_subgraphs(self.graphs, self.node_scores, found, blocks, self.mols)
-        own = selection.for_graphs(molecules=self.parts.features is not None)
-        return self._with_values(subgraphs) if own.asks_model else subgraphs
+        return self._with_values(subgraphs) if self._resolved(selection).asks_model else subgraphs
 
     def _with_values(self, found: list[list[Subgraph]]) -> list[list[Subgraph]]:
         """What is predicted from each part alone, which was asked while it was chosen."""
@@ -283,8 +291,7 @@ class Answer:
     def explained(self, selection: Selection) -> tuple[list[list[Subgraph]], list[str | None]]:
         """The ranked subgraphs, and of each graph without one why it has none."""
         found = self.choose(selection)
-        own = selection.for_graphs(molecules=self.parts.features is not None)
-        if own.by != "sufficient":
+        if self._resolved(selection).by != "sufficient":
             return found, [None] * len(found)
         return found, self.sufficient(selection.n).why_none
 
@@ -298,8 +305,7 @@ class Answer:
             most: By prediction, the most subgraphs that are tried for each graph and size.
             slack: By prediction, by how many nodes a subgraph may miss the wanted size.
         """
-        is_molecule = self.parts.features is not None
-        selection = selection.for_graphs(molecules=is_molecule)
+        selection = self._resolved(selection)
         if selection.by == "sufficient":
             return self.sufficient(selection.n).found
         if selection.by == "prediction":
@@ -327,23 +333,23 @@ class Answer:
         if len(self.scores) == 1:
             return np.ones(len(self.graphs))
         ptr = self.graphs.node_ptr
-        own = selection.for_graphs(molecules=self.parts.features is not None)
-        if own.by == "sufficient":
-            shown = self.sufficient(selection.n).found
-            half = (self.graphs.sizes.numpy() + 1) // 2
-            sizes = np.array(
-                [len(nodes[0]) if nodes else k for nodes, k in zip(shown, half, strict=True)]
-            )
-            blocks = self.parts.blocks
-            own_choices = (
-                select.ranked(each, self.graphs, sizes=[sizes], blocks=blocks)
-                for each in self.scores
-            )
-            masks = [select.mask_of(found, ptr) for found in own_choices]
-        else:
-            alone = selection.compared()
-            masks = [select.mask_of(self.member(i).chosen(alone), ptr) for i in range(self.members)]
+        masks = [select.mask_of(found, ptr) for found in self._own_choices(selection)]
         return agreement(np.stack(masks), ptr.numpy())
+
+    def _own_choices(self, selection: Selection) -> list[list[list[Nodes]]]:
+        """The subgraphs that each member chooses by itself, to be compared."""
+        if self._resolved(selection).by != "sufficient":
+            alone = selection.compared()
+            return [self.member(place).chosen(alone) for place in range(self.members)]
+        shown = self.sufficient(selection.n).found
+        half = (self.graphs.sizes.numpy() + 1) // 2
+        sizes = np.array(
+            [len(nodes[0]) if nodes else k for nodes, k in zip(shown, half, strict=True)]
+        )
+        return [
+            select.ranked(each, self.graphs, sizes=[sizes], blocks=self.parts.blocks)
+            for each in self.scores
+        ]
 
     def predict_parts(self, graph: int, masks: Mask) -> Array:
         """Values or class probabilities of each member on parts of one graph.
@@ -368,7 +374,7 @@ class Answer:
         cuts = self.graphs.node_ptr.numpy()[1:-1]
         scores = [tuple(own.tolist()) for own in np.split(self.node_scores, cuts)]
         raised: Sequence[tuple[float, ...] | None] = [None] * len(scores)
-        if effects and self.parts.features is not None:
+        if effects and self._has_molecules:
             found = self.with_effects(found)
             raised = [tuple(own.tolist()) for own in np.split(self.effects, cuts)]
         names = self.graphs.ids or [None] * len(scores)

@@ -219,15 +219,8 @@ def _alike(
         if not len(rows):
             break
         values = answer.parts.values(places[rows], [number])[0]
-        whole = answer.outputs[member][torch.from_numpy(owner[rows])]
-        if answer.classes is None:
-            allowed = values.new_tensor(answer.tolerance) + TIE * whole.abs()
-            kept = ((values - whole).abs() <= allowed).all(1)
-        else:
-            values, column = values.softmax(1), _predicted(answer, owner[rows])
-            fall = answer.tolerance[0] if closely else 1
-            least = whole.softmax(1).gather(1, column) - fall - TIE
-            kept = (values.gather(1, column) >= least).squeeze(1)
+        values = values if answer.classes is None else values.softmax(1)
+        kept = _is_like_whole(answer, member, values, owner[rows], closely=closely)
         told = [each[kept] for each in (*told, values)]
         rows = rows[kept.numpy()]
     if answer.classes is not None and len(rows):
@@ -239,6 +232,20 @@ def _alike(
     cuts = np.searchsorted(rows, [*start, len(owner)]).tolist()
     for graph, first, (low, high) in zip(tried, start, pairwise(cuts), strict=True):
         yield graph, rows[low:high] - first
+
+
+def _is_like_whole(
+    answer: "Answer", member: int, values: Tensor, graphs: Rows, *, closely: bool
+) -> Tensor:
+    """Whether the values or chances that a member tells of parts are near those of their graphs."""
+    whole = answer.outputs[member][torch.from_numpy(graphs)]
+    if answer.classes is None:
+        allowed = values.new_tensor(answer.tolerance) + TIE * whole.abs()
+        return ((values - whole).abs() <= allowed).all(1)
+    column = _predicted(answer, graphs)
+    fall = answer.tolerance[0] if closely else 1
+    least = whole.softmax(1).gather(1, column) - fall - TIE
+    return (values.gather(1, column) >= least).squeeze(1)
 
 
 def _predicted(answer: "Answer", graphs: Rows) -> Tensor:

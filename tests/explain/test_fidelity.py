@@ -159,6 +159,23 @@ def test_labels_come_from_the_batches_of_a_loader_and_from_a_single_graph(
     assert fidelity(model, data[0], alone) == fidelity(model, data[:1], alone)
 
 
+def test_labels_are_read_whatever_the_features_are() -> None:
+    class Sign(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.weight = nn.Parameter(torch.tensor([[1.0, -1.0]]))
+
+        def forward(self, x: Tensor, edge_index: Tensor, batch: Tensor) -> Tensor:
+            total = torch.zeros(int(batch.max()) + 1, 1).index_add(0, batch, x.float())
+            return total * self.weight
+
+    edges = torch.tensor([[0, 1], [1, 0]])
+    data = [Data(x=torch.tensor([[-1], [value]]), edge_index=edges, y=0) for value in (3, -5)]
+    (found,) = fidelity(Sign(), data, torch.tensor([0.1, 0.9, 0.1, 0.9]), keep_ratios=[0.5])
+    # Without its best node the first graph is taken for class 1; the second one is wrong before.
+    assert (found.definition, found.plus.value, found.minus.value) == ("accuracy", 0.5, 0.0)
+
+
 def test_several_definitions_need_one_pass_over_the_parts(
     model_of: ModelOf, graphs: PackedGraphs, monkeypatch: pytest.MonkeyPatch
 ) -> None:

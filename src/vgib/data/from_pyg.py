@@ -72,13 +72,6 @@ def fields_of(items: list["Data"], *, as_is: bool) -> dict[str, Any]:
         values = [getattr(item, name, None) for item in items]
         return None if any(v is None for v in values) else torch.cat(values)  # type: ignore[arg-type]
 
-    labels = [item.y for item in items]
-    if not as_is and _are_of_nodes(items):
-        raise InputError(
-            "y has one label for each node; expected labels of graphs. Several values of a "
-            "graph are a row, y of shape [1, values]"
-        )
-    has_y = not as_is and all(label is not None for label in labels)
     names = [getattr(item, "id", None) for item in items]
     return {
         "x": x,
@@ -88,7 +81,7 @@ def fields_of(items: list["Data"], *, as_is: bool) -> dict[str, Any]:
         "edge_attr": gathered("edge_attr"),
         "edge_truth": gathered("edge_truth"),
         "node_truth": gathered("node_truth"),
-        "y": _labels([torch.as_tensor(y) for y in labels]) if has_y else None,
+        "y": None if as_is else labels_of(items),
         "ids": tuple(names) if all(isinstance(name, str) for name in names) else None,
         "cardinalities": tuple(int(c) + 1 for c in x.amax(0)) if is_code and len(x) else None,
     }
@@ -174,8 +167,19 @@ def _column(values: Tensor) -> Tensor:
     return values.unsqueeze(1) if values.dim() == 1 else values
 
 
-def _labels(labels: list[Tensor]) -> Tensor:
-    """One label tensor of all graphs: ``[G]`` when each has one value, else ``[G, T]``."""
+def labels_of(items: list["Data"]) -> Tensor | None:
+    """The labels of graphs: ``[G]`` when each has one value, else ``[G, T]``.
+
+    ``None`` where a graph has none.
+    """
+    if _are_of_nodes(items):
+        raise InputError(
+            "y has one label for each node; expected labels of graphs. Several values of a "
+            "graph are a row, y of shape [1, values]"
+        )
+    if any(item.y is None for item in items):
+        return None
+    labels = [torch.as_tensor(item.y) for item in items]
     lengths = sorted({label.numel() for label in labels})
     if len(lengths) > 1:
         raise InputError(f"graphs differ in the number of labels: {lengths}; y is one row a graph")

@@ -13,7 +13,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from vgib.data.from_pyg import one_by_one
+from vgib.data.from_pyg import labels_of, one_by_one
 from vgib.data.packed import PackedGraphs
 from vgib.errors import InputError
 from vgib.explain.explainer import Graphs, as_graphs
@@ -312,7 +312,7 @@ def with_labels(graphs: Graphs, y: Tensor | None) -> tuple[PackedGraphs, Tensor 
     items = graphs if isinstance(graphs, PackedGraphs) else one_by_one(graphs)
     data = as_graphs(items)
     if y is None:
-        y = items.y if isinstance(items, PackedGraphs) else PackedGraphs.from_data(items).y
+        y = items.y if isinstance(items, PackedGraphs) else labels_of(items)
     if y is not None and len(y) != len(data):
         raise InputError(f"{len(data)} graphs, but {len(y)} labels")
     return data, y

@@ -32,7 +32,6 @@ from vgib.train.loop import seeded, train, train_step
 from vgib.train.optimizer import levels
 
 Step = Callable[[], int]  # trains on one batch and says how many graphs it held
-INNER_STEPS = 150
 BATCH_SIZES = (32, 128, 512, 1024, 2048, 4096)
 
 

@@ -12,8 +12,7 @@ from fastapi import APIRouter, FastAPI, Query, Request, Response
 from fastapi.responses import StreamingResponse
 
 from vgib import __version__
-from vgib.data.records import Format
-from vgib.select.policy import BY_HELP, RULE_HELP, Selection
+from vgib.select.policy import Selection
 from vgib.serve import faults, schemas, site, tasks, uploads
 from vgib.serve.explaining import methods
 from vgib.serve.gate import LOCAL, BodyLimit, OwnPage
@@ -27,7 +26,6 @@ from vgib.stream.recurring import Recurring
 from vgib.stream.schema import Recognized
 
 PREFIX = "/api/v1"
-PREDICTION = "prediction"
 ERRORS: dict[int | str, dict[str, Any]] = {
     404: {"model": schemas.ErrorAnswer, "description": "There is nothing of that name."},
     413: {"model": schemas.ErrorAnswer, "description": "More than the service takes."},
@@ -229,40 +227,28 @@ def _many(service: Service) -> APIRouter:
         responses={200: {"content": {"application/x-ndjson": {}}}},
     )
     async def table(
-        request: Request,
-        model: Annotated[str | None, Query(max_length=100)] = None,
-        keep_ratio: Annotated[float | None, Query(gt=0, le=1)] = None,
-        rule: Annotated[str | None, Query(max_length=100, description=RULE_HELP)] = None,
-        by: Annotated[str | None, Query(max_length=100, description=BY_HELP)] = None,
-        smiles_column: Annotated[str | None, Query(max_length=200)] = None,
-        property: Annotated[
-            str, Query(max_length=200, description="Of the ledger: prediction, or a column.")
-        ] = PREDICTION,
-        format: Format = "csv",
-        details: Annotated[
-            bool, Query(description="Effects, interval, percentile, alerts and neighbors too.")
-        ] = False,
+        request: Request, asked: Annotated[schemas.TableQuery, Query()]
     ) -> StreamingResponse:
         """Recognize a file, row by row; the answer comes in lines of JSON.
 
         The last line says what recurs: fragments with their matches, matched pairs, common cores.
         """
-        name = service.model(model)
+        name = service.model(asked.model)
+        card = service.shelf.card(name)
         options = {
-            "selection": Selection.of(keep_ratio, rule, by),
+            "selection": Selection.of(asked.keep_ratio, asked.rule, asked.by),
             "max_atoms": limits.atoms,
-            "details": details,
+            "details": asked.details,
         }
         how = {
-            "format": format,
-            "smiles_column": smiles_column,
-            "needed": () if property == PREDICTION else (property,),
+            "format": asked.format,
+            "smiles_column": asked.smiles_column,
+            "needed": () if asked.property == schemas.PREDICTION else (asked.property,),
             "rows": limits.rows,
             "most": limits.body,
         }
         chunks = await service.tables.ask(partial(tasks.table_chunks, await request.body(), how))
-        card = service.shelf.card(name)
-        ledger = Ledger(property, classes=card.classes)
+        ledger = Ledger(asked.property, classes=card.classes)
 
         async def rows(chunk: pa.Table) -> Recognized:
             task = partial(tasks.recognized, name, options, chunk)

@@ -4,12 +4,16 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, FailFast, Field, model_validator
 
+from vgib.data.records import Format
 from vgib.model.known import Neighbor
 from vgib.select.policy import BY_HELP, RULE_HELP, By, Rule
 from vgib.serve.limits import SMILES_LENGTH
 
 MOST_ATOMS = 10_000
 """Numbers of atoms end here, and so do lists with a value for each."""
+
+PREDICTION = "prediction"
+"""What a ledger compares unless a column is named."""
 
 Smiles = Annotated[str, Field(max_length=SMILES_LENGTH, examples=["CC(=O)Nc1ccc(O)cc1"])]
 Share = Annotated[float, Field(gt=0, le=1, allow_inf_nan=False)]
@@ -66,6 +70,23 @@ class RecognizeRequest(Choosing):
         max_length=40,
         description="Shares of the atoms to keep; without it, the smallest sufficient part.",
         examples=[[0.3, 0.5]],
+    )
+
+
+class TableQuery(BaseModel):
+    """What is asked about a file, beside the file itself."""
+
+    model: str | None = Field(None, max_length=100)
+    keep_ratio: float | None = Field(None, gt=0, le=1)
+    rule: str | None = Field(None, max_length=100, description=RULE_HELP)
+    by: str | None = Field(None, max_length=100, description=BY_HELP)
+    smiles_column: str | None = Field(None, max_length=200)
+    property: str = Field(
+        PREDICTION, max_length=200, description="Of the ledger: prediction, or a column."
+    )
+    format: Format = "csv"
+    details: bool = Field(
+        False, description="Effects, interval, percentile, alerts and neighbors too."
     )
 
 

@@ -124,6 +124,7 @@ def stability_in_words(stability: float) -> str:
 
 
 def _lot(line: int) -> int:
+    """A number drawn for a line, always the same one: molecules with low numbers are shown."""
     return int.from_bytes(hashlib.blake2b(str(line).encode(), digest_size=8).digest())
 
 

@@ -60,7 +60,7 @@ class Batcher(Generic[Q, A]):
         self.task = asyncio.create_task(self._run())
 
     async def stop(self) -> None:
-        """Ends; who still waits is told so."""
+        """Stops answering, and tells everybody who still waits."""
         if self.task is not None:
             self.task.cancel()
             await asyncio.gather(self.task, return_exceptions=True)

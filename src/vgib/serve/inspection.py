@@ -52,7 +52,7 @@ class Inspected(NamedTuple):
 
     @property
     def smiles(self) -> str:
-        """With the atoms in the order of the graph."""
+        """The SMILES of the molecule, with the atoms in the order of the graph."""
         assert self.answer.graphs.ids is not None
         return self.answer.graphs.ids[0]
 

@@ -29,7 +29,7 @@ from vgib.stream.writers import rows_of
 
 @dataclass
 class Desk:
-    """The models and methods in a process; called with a task, it does it.
+    """The models and methods in a process, which does the tasks that it is called with.
 
     Args:
         places: Where the models are, by name.

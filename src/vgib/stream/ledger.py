@@ -94,13 +94,14 @@ class Moments:
     squares: float = 0.0
 
     def add(self, value: float) -> None:
+        """Counts one more value."""
         self.count += 1
         step = value - self.mean
         self.mean += step / self.count
         self.squares += step * (value - self.mean)
 
     def without(self, part: "Moments") -> "Moments":
-        """The same of all values but those of a part."""
+        """Number, mean and squares of the values that are left when a part of them is taken out."""
         count = self.count - part.count
         if count == 0:
             return Moments()

@@ -305,7 +305,7 @@ def rejected_file(out: Path) -> Path:
 
 
 def free_rejected_file(out: Path) -> Path:
-    """The same, under another name where there is one already: its owner may have corrected it."""
+    """The side file, under a name that is free: its owner may have corrected an earlier one."""
     path, number = rejected_file(out), 1
     while path.exists():
         number += 1

@@ -16,7 +16,7 @@ from vgib.data.molecules import from_smiles, load_drugs
 from vgib.data.synthetic import generate_ba2motifs
 from vgib.errors import InputError
 from vgib.model.answer import Answer
-from vgib.model.parts import distinct
+from vgib.model.parts import contents_of
 from vgib.model.recognizer import SubgraphRecognizer
 from vgib.model.subgraphs import find_subgraphs
 from vgib.select.policy import ANY, RULES, Selection
@@ -236,9 +236,21 @@ def test_no_part_is_asked_about_twice(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_equal_parts_of_several_molecules_are_asked_about_once() -> None:
     graphs = from_smiles(["CCO", "CCN", "CCO", "OCC"]).graphs
-    some, same = distinct(graphs)
-    assert some.ids == ("CCO", "CCN", "OCC") and same.tolist() == [0, 1, 0, 2]
-    assert torch.equal(some[same].x, graphs.x)
+    first, second, third, fourth = contents_of(graphs)
+    assert first == third and len({first, second, fourth}) == 3
+
+
+def test_equal_parts_are_asked_about_once_however_often_one_asks(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The two ethyl groups of an ether are other parts, but the same molecule."""
+    parts = SubgraphRecognizer.load("qed").answer(["CCOCC"]).parts
+    left, right = np.zeros((2, 1, 5), dtype=bool)
+    left[0, :2], right[0, 3:] = True, True
+    passes = Passes(monkeypatch)
+    found = [parts.values(parts.places(0, part), [0, 1, 2]) for part in (left, left, right)]
+    assert passes.calls == 3 and passes.are_distinct()
+    assert torch.equal(found[0], found[1]) and torch.equal(found[0], found[2])
 
 
 def test_parts_that_differ_in_their_bonds_are_asked_about_each() -> None:

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import cached_property
-from itertools import pairwise
+from itertools import count, pairwise
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -24,6 +24,10 @@ Ask: TypeAlias = Callable[[PackedGraphs, Sequence[int]], Tensor]
 
 Judge: TypeAlias = Callable[[PackedGraphs, Tensor, Tensor, Sequence[int]], Tensor]
 """Predicts from parts: graphs, owners and masks as of :meth:`PackedGraphs.parts`, and members."""
+
+
+Content: TypeAlias = tuple[bytes, ...]
+"""Atoms, degrees, neighbors and bonds of a graph."""
 
 
 class PartValues:
@@ -47,6 +51,8 @@ class PartValues:
         self._owners: list[int] = []
         self._values = outputs[:, :0]
         self._known = np.zeros((len(outputs), 0), dtype=bool)
+        self._capped_parts: dict[tuple[int, ...], dict[Content, int]] = {}
+        self._said_of_capped: dict[tuple[int, ...], Tensor] = {}
 
     @cached_property
     def blocks(self) -> Array:
@@ -131,12 +137,23 @@ class PartValues:
     def _capped(self, owners: Tensor, mask: Tensor, members: Sequence[int]) -> Tensor:
         if self.features is None:
             return self.ask(replace(self.graphs, ids=None).parts(owners, mask), members)
-        parts, same = distinct(capped_parts(self.graphs, mask, self.features, owners))
-        return self.ask(parts, members)[:, same]
+        parts = capped_parts(self.graphs, mask, self.features, owners)
+        asked, contents = tuple(members), contents_of(parts)
+        known = self._capped_parts.setdefault(asked, {})
+        new: dict[Content, int] = {}
+        for place, key in enumerate(contents):
+            if key not in known:
+                new.setdefault(key, place)
+        if new:
+            said = self.ask(parts[torch.tensor([*new.values()])], members)
+            known.update(zip(new, count(len(known))))
+            before = self._said_of_capped.get(asked, said[:, :0])
+            self._said_of_capped[asked] = torch.cat([before, said], dim=1)
+        return self._said_of_capped[asked][:, [known[key] for key in contents]]
 
 
-def distinct(graphs: PackedGraphs) -> tuple[PackedGraphs, Tensor]:
-    """The graphs without those that are equal node by node, and where each one is among them.
+def contents_of(graphs: PackedGraphs) -> list[Content]:
+    """What each graph is, node by node: two graphs of one content are predicted alike.
 
     Parts of molecules recur: one in seven has been seen in another molecule of the same thousand.
     Equal are atoms, neighbors and bonds: of an atom, some vocabularies tell the element alone.
@@ -147,21 +164,15 @@ def distinct(graphs: PackedGraphs) -> tuple[PackedGraphs, Tensor]:
     codes, width = x.tobytes(), x.shape[1] * x.itemsize
     senders = col.tobytes()
     bonds, wide = _edge_bytes(graphs)
-    first: dict[tuple[bytes, ...], int] = {}
-    same = []
-    for number, (low, high) in enumerate(pairwise(nodes)):
-        key = (
+    return [
+        (
             codes[low * width : high * width],
             rows[low * 4 : high * 4],
             senders[edges[number] * 4 : edges[number + 1] * 4],
             bonds[edges[number] * wide : edges[number + 1] * wide],
         )
-        same.append(first.setdefault(key, len(first)))
-    if len(first) == len(graphs):
-        return graphs, torch.arange(len(graphs))
-    places = torch.tensor(same)
-    seen = torch.from_numpy(np.unique(same, return_index=True)[1])
-    return graphs[seen], places
+        for number, (low, high) in enumerate(pairwise(nodes))
+    ]
 
 
 def _edge_bytes(graphs: PackedGraphs) -> tuple[bytes, int]:

@@ -45,10 +45,10 @@ class OwnPage:
         host = told.get("host", "")
         if self.hosts is not None and _name(f"//{host}") not in self.hosts:
             told_host = f"this service is not called {host[:100]!r}; use {', '.join(self.hosts)}"
-            await refuse(send, 400, "ForeignHost", told_host)
+            await refuse(send, 400, "ForeignHost", told_host, receive)
         elif _is_foreign(told, host, scope["method"]):
             why = "a page of another address asks; this service answers its own page and programs"
-            await refuse(send, 403, "ForeignPage", why)
+            await refuse(send, 403, "ForeignPage", why, receive)
         else:
             await self.app(scope, receive, send)
 

@@ -25,7 +25,6 @@ Ask: TypeAlias = Callable[[PackedGraphs, Sequence[int]], Tensor]
 Judge: TypeAlias = Callable[[PackedGraphs, Tensor, Tensor, Sequence[int]], Tensor]
 """Predicts from parts: graphs, owners and masks as of :meth:`PackedGraphs.parts`, and members."""
 
-
 Content: TypeAlias = tuple[bytes, ...]
 """Atoms, degrees, neighbors and bonds of a graph."""
 

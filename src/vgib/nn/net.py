@@ -302,7 +302,7 @@ def build(
 def _encoder(
     encoder: str | nn.Module, in_channels: int, architecture: Architecture, edge_channels: int
 ) -> Encoder | Wrapped:
-    """The encoder of a name, or a module that was brought, with the ways of one of ours."""
+    """The encoder of this name, or a module of a user's own that is called like one of ours."""
     if isinstance(encoder, str):
         return Encoder(
             encoder,

@@ -1,5 +1,6 @@
 """What is settled before a model learns: its card, who judges it, and the scale of values."""
 
+import logging
 from dataclasses import replace
 
 import pytest
@@ -72,6 +73,16 @@ def test_values_are_scaled_by_those_that_are_known_among_the_training_graphs(has
     # A column that never changes has no spread to be divided by.
     assert net.target_std.tolist() == pytest.approx([10**0.5, 1.0])
     assert card.bounds == [(-1.0, 11.0), (5.0, 5.0)]
+
+
+def test_weights_of_classes_are_said_to_count_for_nothing_where_there_are_none(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    graphs = labeled(torch.arange(20.0))
+    card = card_of(graphs, "regression")
+    with caplog.at_level(logging.WARNING):
+        tell_labels(network_of(card), card, graphs, None, "balanced")
+    assert "class_weight= is for classes; the task is regression" in caplog.text
 
 
 def test_classes_are_weighed_and_have_no_scale() -> None:

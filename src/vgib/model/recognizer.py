@@ -76,7 +76,8 @@ class SubgraphRecognizer(Configured, Members):
             ``"none"`` (as they are written), ``"usual"`` (without salts, charges that protons
             balance, and isotope labels) or ``"tautomers"`` (besides, RDKit's canonical tautomer).
         device: Where to compute.
-        class_weight: What classes count in training: ``"balanced"``, or a number for each.
+        class_weight: What classes count in training: ``"balanced"``, or a number for each, as a
+            list in the order of ``classes_`` or as ``{class: number}``.
         **options: Any field of :class:`~vgib.config.Architecture` or
             :class:`~vgib.config.Training`, or any option of the bottleneck, by name.
 

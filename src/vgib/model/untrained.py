@@ -1,5 +1,6 @@
 """A model before its training: its card, which graphs it learns from, and what labels tell it."""
 
+import logging
 from typing import Any
 
 import torch
@@ -23,6 +24,8 @@ from vgib.model.labels import (
     with_labels,
 )
 from vgib.nn.net import Goal, SubgraphNet
+
+log = logging.getLogger(__name__)
 
 VALIDATION_SHARE = 0.1
 """The share of the graphs that tell which epoch is the best, where none are given for it."""
@@ -106,8 +109,12 @@ def tell_labels(
 ) -> None:
     """Tells a network what classes count, or the scale of its values, and the card their range."""
     assert graphs.y is not None
+    if card.task != "classification" and class_weight is not None:
+        log.warning(
+            "class_weight= is for classes; the task is %s, and all count the same", card.task
+        )
     if card.task == "classification":
-        net.class_weight = class_weights(graphs.y, card.outputs, class_weight)
+        net.class_weight = class_weights(graphs.y, card.outputs, class_weight, card.classes)
     if card.task != "regression":
         return
     values = graphs.y if index is None else graphs.y[index]

@@ -26,7 +26,13 @@ from vgib.model.labels import as_targets, task_of, with_labels
 from vgib.model.members import Members
 from vgib.model.results import Recognitions, Subgraph
 from vgib.model.shipped import find
-from vgib.model.untrained import first_card, held_out, tell_labels, training_part
+from vgib.model.untrained import (
+    first_card,
+    held_out,
+    say_when_one_way,
+    tell_labels,
+    training_part,
+)
 from vgib.nn.bottleneck import Bottleneck, NoBottleneck
 from vgib.nn.net import SubgraphNet
 from vgib.select.policy import Selection
@@ -153,6 +159,7 @@ class SubgraphRecognizer(Configured, Members):
             loop: Who trains: this process, or a :class:`vgib.train.on_ray.RayTraining`.
         """
         packed = with_labels(as_packed(graphs, self.features, self.standard), y)
+        say_when_one_way(packed)
         task, classes = task_of(packed, self.task)
         packed = as_targets(packed, task, classes)
         encoder = self._encoder_for(packed)

@@ -100,6 +100,21 @@ def held_out(
     return graphs[is_left]
 
 
+def say_when_one_way(graphs: PackedGraphs) -> None:
+    """Warns when no edge has its reverse, as where each bond was written down once."""
+    if not graphs.num_edges or graphs.is_undirected:
+        return
+    sender = graphs.senders()
+    receiver = torch.arange(graphs.num_nodes).repeat_interleave(graphs.indptr.diff())
+    there = sender * graphs.num_nodes + receiver
+    back = receiver * graphs.num_nodes + sender
+    if not torch.isin(back, there).any():
+        log.warning(
+            "no edge has its reverse, so that messages go one way only; if edges have no "
+            "direction, apply torch_geometric.transforms.ToUndirected()"
+        )
+
+
 def tell_labels(
     net: SubgraphNet,
     card: Card,

@@ -102,7 +102,8 @@ def as_read_by(card: Card, graphs: PackedGraphs) -> PackedGraphs:
         )
     read = graphs
     if card.cardinalities is not None:
-        _warn_of_new_codes(graphs.x, card.cardinalities)
+        if card.features is None:  # atoms have a code for what is rare
+            _warn_of_new_codes(graphs.x, card.cardinalities)
         read = replace(graphs, cardinalities=tuple(card.cardinalities))
     if card.cardinalities and card.features is None and atom_features(graphs):
         raise InputError("the graphs are molecules; this model was trained on other graphs")

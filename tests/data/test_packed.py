@@ -18,6 +18,7 @@ from torch_geometric.data import Data
 from torch_geometric.utils import coalesce
 from torch_geometric.utils import subgraph as pyg_subgraph
 
+from vgib.data.from_pyg import PER_EDGE, PER_NODE
 from vgib.data.molecules import from_smiles
 from vgib.data.packed import PackedGraphs
 from vgib.data.packed_files import FORMAT, FORMAT_VERSION
@@ -178,6 +179,63 @@ def test_what_only_some_graphs_have_is_left_out() -> None:
 def test_unusable_graphs_are_refused_with_a_sentence(items: list[Data], message: str) -> None:
     with pytest.raises(InputError, match=message):
         PackedGraphs.from_data(items)
+
+
+def pair(**more: Any) -> Data:
+    return Data(**{"x": torch.ones(2, 1), "edge_index": torch.tensor([[0, 1], [1, 0]]), **more})
+
+
+@pytest.mark.parametrize(
+    ("more", "message"),
+    [
+        ({"edge_attr": torch.ones(1)}, r"has 2 edges, but its edge_attr is of shape \[1\]"),
+        ({"edge_attr": torch.ones(3, 2)}, r"its edge_attr is of shape \[3, 2\].*each direction"),
+        ({"edge_truth": torch.ones(3).bool()}, r"its edge_truth is of shape \[3\]"),
+        ({"node_truth": torch.ones(3).bool()}, r"has 2 nodes, but its node_truth is of shape"),
+        ({"num_nodes": 5}, r"has 5 nodes, but its x is of shape \[2, 1\]"),
+        ({"x": torch.ones(2, 1, 1)}, r"the x of graph 1 .* one value or one row for each"),
+        ({"edge_attr": torch.ones(2, 1, 1)}, r"the edge_attr of graph 1 is of shape \[2, 1, 1\]"),
+        ({"node_truth": torch.ones(2, 1)}, "one value for each of its nodes"),
+        ({"x": np.ones((2, 1))}, r"the x of graph 1 is of type ndarray.*torch.as_tensor\(data.x\)"),
+        ({"edge_index": [[0, 1], [1, 0]]}, "the edge_index of graph 1 is of type list"),
+        ({"x": torch.ones(2, 1).to_sparse()}, r"sparse; give data.x.to_dense\(\)"),
+        ({"x": torch.ones(2, 1) * 1j}, "holds complex numbers"),
+        ({"y": "active"}, "graph 1 has the label 'active'; expected numbers"),
+    ],
+)
+def test_what_would_shift_or_break_later_is_refused_at_once(
+    more: dict[str, Any], message: str
+) -> None:
+    usual = {name: torch.ones(2) for name in more if name in (*PER_NODE[1:], *PER_EDGE)}
+    first = pair(**usual, **({"y": 0} if "y" in more else {}))
+    with pytest.raises(InputError, match=message):
+        PackedGraphs.from_data([first, pair(**more)])
+
+
+def test_rows_of_edge_features_are_alike_and_an_empty_one_is_of_any_shape() -> None:
+    with pytest.raises(InputError, match=r"shape of a row of their edge_attr: \[2\] and \[3\]"):
+        PackedGraphs.from_data([pair(edge_attr=torch.ones(2, width)) for width in (2, 3)])
+    alone = Data(x=torch.ones(1, 1), edge_attr=torch.ones(0))
+    joined = PackedGraphs.from_data([alone, pair(edge_attr=torch.ones(2, 3))])
+    assert joined.edge_attr is not None and joined.edge_attr.shape == (2, 3)
+
+
+def test_features_become_single_precision_without_a_gradient() -> None:
+    item = pair(
+        x=torch.ones(2, 1, requires_grad=True), edge_attr=torch.ones(2, 3, dtype=torch.double)
+    )
+    packed = PackedGraphs.from_data([item])
+    assert packed.edge_attr is not None and packed.edge_attr.dtype == torch.float32
+    assert len(packed.fingerprint()) == 64
+    kept = PackedGraphs.from_data([item], as_is=True)
+    assert kept.edge_attr is not None and kept.edge_attr.dtype == torch.float64
+
+
+def test_integers_that_are_no_codes_are_refused() -> None:
+    with pytest.raises(
+        InputError, match=r"got one of 300000000\. If they are numbers, give floats"
+    ):
+        PackedGraphs.from_data([pair(x=torch.tensor([[0], [300_000_000]]))])
 
 
 def test_labels_of_different_lengths_are_refused_with_a_sentence() -> None:

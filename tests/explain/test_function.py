@@ -9,9 +9,11 @@ from typing import Any
 import numpy as np
 import pytest
 import sklearn
+import torch
 from rdkit import Chem
 from rdkit.Chem import rdFingerprintGenerator
 from sklearn.ensemble import RandomForestRegressor
+from sklearn.linear_model import LinearRegression
 
 from vgib.chem.divide import DIVISIONS, Division
 from vgib.errors import InputError, UnknownNameError
@@ -225,6 +227,36 @@ def test_an_error_of_a_whole_batch_is_told_as_such() -> None:
 def test_what_is_no_list_of_numbers_is_refused(given: Any, words: str) -> None:
     with pytest.raises(FunctionError, match=words):
         explain_function(given, "CCO")
+
+
+def test_of_several_columns_one_is_asked_for() -> None:
+    with pytest.raises(FunctionError, match="such as one column of them"):
+        explain_function(lambda smiles: np.zeros((len(smiles), 2)), "CCO")
+
+
+def test_tensors_with_a_gradient_are_numbers() -> None:
+    def given(smiles: list[str]) -> torch.Tensor:
+        return torch.tensor(weights(smiles), requires_grad=True)
+
+    (found,), (plain,) = explain_function(given, "CCO"), explain_function(weights, "CCO")
+    assert (found.atoms == plain.atoms).all()
+
+
+def test_infinity_is_a_value_that_is_missing() -> None:
+    def given(smiles: list[str]) -> list[float]:
+        return [float("inf") if one in ("[H][H]", "CCC") else 1.0 for one in smiles]
+
+    lost, kept = explain_function(given, ["CCC", "CCO"])
+    assert np.isnan(lost.value) and np.isnan(lost.atoms).all()
+    assert kept.value == 1.0 and np.isnan(kept.nothing) and np.isfinite(kept.atoms).all()
+
+
+def test_a_model_that_cannot_be_called_is_told_to_give_its_function() -> None:
+    with pytest.raises(InputError, match=r"LinearRegression is no function .* model\.predict"):
+        explain_function(LinearRegression(), "CCO")  # type: ignore[arg-type]
+    for strange in (None, float("nan")):
+        with pytest.raises(InputError, match=f"{strange!r} is no SMILES; expected text"):
+            explain_function(weights, ["CCO", strange])  # type: ignore[list-item]
 
 
 def test_a_column_of_numbers_will_do() -> None:

@@ -124,6 +124,7 @@ def test_pygs_fidelity_works_on_each_explanation(
 def test_explanations_become_pictures(model_of: ModelOf, data: list[Data]) -> None:
     found = explain_many(model_of("gcn"), data, "gradcam")
     shown = show(found, keep_ratio=0.4)
+    assert show(found[0], keep_ratio=0.4)[0] == shown[0]
     for one, picture in zip(found, shown, strict=True):
         assert picture.scores == pytest.approx(one.node_mask.flatten().tolist())
         assert picture.prediction == int(one.target)

@@ -84,6 +84,11 @@ def test_edge_features_come_along(ring: Data) -> None:
     torch.testing.assert_close(found.prediction[0], expected)
 
 
+def test_a_node_may_be_given_by_its_number_alone(ring: Data, model: nn.Module) -> None:
+    (alone,), (listed,) = (explain_nodes(model, ring, n, "occlusion") for n in (3, [3]))
+    assert alone.index == 3 and torch.equal(alone.node_mask, listed.node_mask)
+
+
 def test_what_does_not_fit_is_refused(ring: Data, model: nn.Module) -> None:
     class Whole(nn.Module):
         def __init__(self) -> None:
@@ -97,6 +102,8 @@ def test_what_does_not_fit_is_refused(ring: Data, model: nn.Module) -> None:
         explain_nodes(Whole(), ring, [3], "occlusion")
     with pytest.raises(InputError, match="numbers from 0 to 59; got \\[60\\]"):
         explain_nodes(model, ring, [60])
+    with pytest.raises(InputError, match="nodes of one graph are explained at a time; got 2"):
+        explain_nodes(model, [ring, ring], [0])  # type: ignore[arg-type]
     with pytest.raises(InputError, match="explain single nodes with explain_nodes"):
         explain_many(model, [ring], "occlusion")
     graph = as_graphs(ring)

@@ -94,6 +94,9 @@ def test_mistakes_are_refused_with_a_suggestion(three: list[Data]) -> None:
     for target in (3, -1, "second"):
         with pytest.raises(InputError, match=f"target={target!r}, but there are 3 to choose from"):
             explain_many(model, three, "occlusion", target=target)
+    for several in ([0, 1], torch.tensor([0, 1])):
+        with pytest.raises(InputError, match="target is one number for all graphs; got"):
+            explain_many(model, three, "occlusion", target=several)
     with pytest.raises(InputError, match="Say task='binary' for one logit"):
         explain_many(Counts("one"), three, "occlusion", task="classification")
     with pytest.raises(InputError, match=r"returns='probs', but the outputs lie between .*'raw'"):

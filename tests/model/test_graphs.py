@@ -1,7 +1,11 @@
 """Graphs of every accepted kind become packed graphs, or an error says why not."""
 
+import logging
+
 import pytest
 import torch
+from pandas import DataFrame
+from rdkit.Chem import MolFromSmiles
 from torch.utils.data import Subset
 from torch_geometric.data import Batch, Data
 
@@ -59,3 +63,34 @@ def test_codes_may_be_a_row_or_a_column(columns: tuple[int, ...]) -> None:
     assert edge_features("gine", codes) == {"edge_features": "codes", "edge_channels": 7}
     floats = as_packed([pair(edge_attr=torch.rand(2, *columns))], None)
     assert edge_features("gine", floats) == {"edge_features": "floats", "edge_channels": 1}
+
+
+@pytest.mark.parametrize("strange", [None, float("nan"), 3])
+def test_what_is_strange_among_smiles_is_named(strange: object) -> None:
+    with pytest.raises(InputError, match=f"graph 2 is {strange!r}; expected"):
+        as_packed(["CC", "CO", strange, "CN"], "rich")
+
+
+def test_molecules_of_rdkit_and_whole_tables_are_answered_with_what_to_give() -> None:
+    with pytest.raises(InputError, match=r"SMILES throughout, such as Chem.MolToSmiles\(mol"):
+        as_packed([MolFromSmiles("CC")], "rich")
+    with pytest.raises(InputError, match=r"one column of a table, such as table\['smiles'\]"):
+        as_packed(DataFrame({"smiles": ["CC"]}), "rich")
+
+
+def test_codes_that_no_training_graph_had_are_told(caplog: pytest.LogCaptureFixture) -> None:
+    def coded(node: int, edge: int) -> PackedGraphs:
+        x, attr = torch.tensor([[0, 1], [node, 0]]), torch.tensor([0, edge])
+        return as_packed([Data(x=x, edge_index=EDGES, edge_attr=attr)] * 6, None)
+
+    model = SubgraphRecognizer("gine", "none", hidden=4, depth=1, epochs=1)
+    model.fit(coded(2, 1), [0, 1] * 3)
+    with caplog.at_level(logging.WARNING):
+        model.predict(coded(2, 1))
+        assert not caplog.records
+        known, new = model.predict_proba(coded(2, 1)), model.predict_proba(coded(7, 4))
+    assert (known == new).all()
+    assert "nodes have the code 7 in column 0; training graphs had none above 2" in caplog.text
+    assert "edges have the code 4 in column 0; training graphs had none above 1" in caplog.text
+    with pytest.raises(InputError, match="edge_attr of integers holds codes from 0"):
+        model.predict(coded(0, -1))

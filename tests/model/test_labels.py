@@ -1,5 +1,6 @@
 """What labels say: the task, the classes, and whether they can be used."""
 
+import logging
 from dataclasses import replace
 from typing import Any
 
@@ -129,6 +130,52 @@ def test_weights_of_classes_are_any_numbers_from_zero_of_which_one_counts() -> N
     for wrong in ([0.0, 0.0], [-1.0, 2.0], [1.0], [1.0, 1.0, 1.0]):
         with pytest.raises(InputError, match="class_weight needs 2 numbers from 0"):
             class_weights(y, 2, wrong)
+
+
+def test_weights_of_classes_may_be_named_by_their_class() -> None:
+    y = torch.tensor([0, 1, 1, 2])
+    found = class_weights(y, 3, {9: 4.0, 5: 0.5}, [5, 7, 9])
+    assert found is not None and found.tolist() == [0.5, 1.0, 4.0]
+    found = class_weights(y, 3, {0: 2.0, 2: 3.0})
+    assert found is not None and found.tolist() == [2.0, 1.0, 3.0]
+    with pytest.raises(InputError, match=r"weight of class 1; the classes are \[5, 7, 9\]"):
+        class_weights(y, 3, {1: 4.0}, [5, 7, 9])
+
+
+def test_numbers_in_a_column_of_objects_are_numbers() -> None:
+    for y in (np.array([0, 1, 0, 1], dtype=object), np.array([0.5, 1, 2, 3], dtype=object)):
+        labeled = with_labels(GRAPHS, y)
+        assert labeled.y is not None and labeled.y.tolist() == y.tolist()
+    with pytest.raises(InputError, match="rows of labels differ in length"):
+        with_labels(GRAPHS, [[1.0, 2.0]] * 3 + [[1.0]])
+
+
+def test_names_of_classes_are_answered_with_how_to_number_them() -> None:
+    with pytest.raises(InputError, match=r"got 'b'; names, y = np.unique\(labels"):
+        with_labels(GRAPHS, ["b", "a", "b", "a"])
+
+
+@pytest.mark.parametrize(
+    ("y", "is_said"),
+    [
+        ([0.0, 1.0, 2.0] * 8, True),
+        ([-1.0, 1.0] * 12, True),
+        ([0.0, 1.0, 2.5] * 8, False),
+        ([float(number) for number in range(24)], False),
+        ([1.0, 2.0, 3.0, 4.0], False),
+        ([3.0] * 24, False),
+    ],
+)
+def test_few_whole_numbers_as_floats_are_said_to_be_taken_for_values(
+    y: list[float], is_said: bool, caplog: pytest.LogCaptureFixture
+) -> None:
+    graphs = replace(GRAPHS[[0] * len(y)], y=torch.tensor(y))
+    with caplog.at_level(logging.WARNING):
+        assert task_of(graphs)[0] == "regression"
+    assert ("say task='classification' if they are classes" in caplog.text) == is_said
+    caplog.clear()
+    assert task_of(graphs, "regression")[0] == "regression"
+    assert not caplog.records
 
 
 @pytest.mark.parametrize(

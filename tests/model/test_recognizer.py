@@ -11,6 +11,7 @@ import pytest
 import torch
 from rdkit import Chem
 from sklearn.base import clone
+from sklearn.model_selection import cross_val_score
 from torch import Tensor, nn
 from torch_geometric.data import Batch, Data, InMemoryDataset
 from torch_geometric.loader import DataLoader
@@ -432,6 +433,35 @@ def test_scikit_learn_can_clone_it(of_motifs: SubgraphRecognizer) -> None:
     assert not hasattr(clone(of_motifs), "net_")
     own = clone(recognizer(OwnEncoder(), OwnBottleneck(6)))
     assert isinstance(own.encoder, OwnEncoder)
+
+
+def test_a_bottleneck_that_is_not_given_follows_the_preset_also_later() -> None:
+    model = SubgraphRecognizer(epochs=1)
+    assert clone(model).set_params(preset="paper").bottleneck == "vgib-paper"
+    assert model.set_params(preset="paper").set_params(preset="recommended").bottleneck == "vgib"
+    given = SubgraphRecognizer(bottleneck="gsat", epochs=1)
+    assert clone(given).set_params(preset="paper").bottleneck == "gsat"
+
+
+def test_a_trained_model_of_values_is_a_regressor_to_scikit_learn() -> None:
+    scores = cross_val_score(recognizer(), SMILES, QED, cv=2, scoring="r2", error_score="raise")
+    assert np.isfinite(scores).all()
+
+
+def test_an_encoder_must_be_a_name_or_a_module_that_is_made() -> None:
+    for wrong in (PygGIN, 5):
+        with pytest.raises(InputError, match="expected a name, or a module that is made already"):
+            SubgraphRecognizer(wrong)  # type: ignore[arg-type]
+
+
+def test_an_encoder_of_another_width_is_refused_before_training() -> None:
+    with pytest.raises(InputError, match="reads 4 channels, but the nodes have 1"):
+        recognizer(PygGIN(4, 8, 1)).fit(MOTIFS)
+    coded = replace(MOTIFS, x=torch.zeros(MOTIFS.num_nodes, 1).long(), cardinalities=(4,))
+    with pytest.raises(InputError, match="integer features are embedded in hidden= channels"):
+        recognizer(PygGIN(1, 8, 1)).fit(coded)
+    with pytest.raises(InputError, match="reads an unknown number of channels"):
+        recognizer(PygGIN(-1, 8, 1)).fit(MOTIFS)
 
 
 def test_a_preset_fills_what_is_not_given() -> None:

@@ -1,17 +1,19 @@
 """What is settled before a model learns: its card, who judges it, and the scale of values."""
 
+import logging
 from dataclasses import replace
 
 import pytest
 import torch
 from torch import Tensor
+from torch_geometric.data import Data
 
 from vgib.config import Training
 from vgib.data.packed import PackedGraphs
 from vgib.data.synthetic import generate_ba2motifs
 from vgib.model.card import Card, network_of
 from vgib.model.configured import Configured
-from vgib.model.untrained import first_card, held_out, tell_labels, training_part
+from vgib.model.untrained import first_card, held_out, say_when_one_way, tell_labels, training_part
 from vgib.nn.net import Goal
 
 MOTIFS = generate_ba2motifs(20)
@@ -72,6 +74,30 @@ def test_values_are_scaled_by_those_that_are_known_among_the_training_graphs(has
     # A column that never changes has no spread to be divided by.
     assert net.target_std.tolist() == pytest.approx([10**0.5, 1.0])
     assert card.bounds == [(-1.0, 11.0), (5.0, 5.0)]
+
+
+def test_weights_of_classes_are_said_to_count_for_nothing_where_there_are_none(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    graphs = labeled(torch.arange(20.0))
+    card = card_of(graphs, "regression")
+    with caplog.at_level(logging.WARNING):
+        tell_labels(network_of(card), card, graphs, None, "balanced")
+    assert "class_weight= is for classes; the task is regression" in caplog.text
+
+
+@pytest.mark.parametrize(
+    ("edges", "is_said"),
+    [([[0, 1], [1, 2]], True), ([[0, 1, 1], [1, 2, 0]], False), ([[0, 1], [1, 0]], False)],
+)
+def test_graphs_whose_edges_all_go_one_way_are_told(
+    edges: list[list[int]], is_said: bool, caplog: pytest.LogCaptureFixture
+) -> None:
+    data = Data(x=torch.ones(3, 1), edge_index=torch.tensor(edges))
+    with caplog.at_level(logging.WARNING):
+        say_when_one_way(PackedGraphs.from_data([data] * 3))
+        say_when_one_way(PackedGraphs.from_data([Data(x=torch.ones(3, 1))]))
+    assert ("no edge has its reverse" in caplog.text) == is_said
 
 
 def test_classes_are_weighed_and_have_no_scale() -> None:

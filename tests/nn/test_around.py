@@ -251,6 +251,8 @@ def test_wrong_graphs_are_refused_in_a_sentence() -> None:
     model = VGIB(Codes(embedded), in_channels=1)
     with pytest.raises(VgibError, match=r"must be floats; got torch\.int64: embed them first"):
         model(torch.zeros(120, 1, dtype=torch.int64), data.edge_index, data.batch)
+    with pytest.raises(VgibError, match=r"of shape \[120, 3\]; expected \[nodes, 4\]"):
+        VGIB(gin())(data.x[:, :3], data.edge_index, data.batch)
     holes = torch.full_like(data.x, torch.nan)
     with pytest.raises(VgibError, match="NaN or infinite"):
         VGIB(gin())(holes, data.edge_index, data.batch)
@@ -271,3 +273,14 @@ class Codes(nn.Module):
     def forward(self, x: Tensor, edge_index: Tensor) -> Tensor:
         h: Tensor = self.embed(x)
         return h
+
+
+def test_edge_features_that_the_predictor_does_not_read_are_told_once(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    data = batch_of()
+    model = VGIB(GATv2Conv(4, 8, edge_dim=2))
+    with caplog.at_level(logging.WARNING):
+        for _ in range(2):
+            called(model, data, edge_attr=data.edge_attr)
+    assert caplog.text.count("edge_attr reaches the encoder, but not the predictor of parts") == 1

@@ -15,6 +15,9 @@ if TYPE_CHECKING:
 
 PER_NODE: tuple[str, ...] = ("x", "node_truth")
 PER_EDGE: tuple[str, ...] = ("edge_attr", "edge_truth")
+MOST_CODES = 10_000_000
+"""Above so many codes integers are no codes, and their table would not fit in memory."""
+
 FURTHER: tuple[str, ...] = ("of_nodes", "of_edges", "of_graphs")
 
 
@@ -53,7 +56,7 @@ def fields_of(items: list["Data"], *, as_is: bool) -> dict[str, Any]:
     if not items:
         raise InputError("no graphs were given; expected at least one PyG Data object")
     for number, item in enumerate(items):
-        _check(number, item)
+        _check(number, item, as_is=as_is)
     widths = sorted({1 if item.x.dim() == 1 else item.x.shape[1] for item in items})
     if len(widths) > 1:
         raise InputError(f"graphs differ in the number of node features: {widths}")
@@ -65,26 +68,45 @@ def fields_of(items: list["Data"], *, as_is: bool) -> dict[str, Any]:
     elif len(x) and int(x.min()) < 0:
         raise InputError("integer node features are codes from 0; got a negative one")
     is_code = x.dim() == 2 and not x.is_floating_point()
+    codes = (x.amax(0).long() + 1).tolist() if is_code and len(x) else None
+    if codes and sum(codes) > MOST_CODES and not as_is:
+        raise InputError(
+            f"integer node features are codes, which are embedded one by one; got one of "
+            f"{max(codes) - 1}. If they are numbers, give floats: data.x.float()"
+        )
     node_ptr = pointers(torch.tensor([item.num_nodes for item in items]))
     edge_index = _joined_edges(items, node_ptr)
 
     def gathered(name: str) -> Tensor | None:
         values = [getattr(item, name, None) for item in items]
-        return None if any(v is None for v in values) else torch.cat(values)  # type: ignore[arg-type]
+        return None if any(v is None for v in values) else _joined(name, values)  # type: ignore[arg-type]
 
+    edge_attr = gathered("edge_attr")
+    if edge_attr is not None and edge_attr.is_floating_point() and not as_is:
+        edge_attr = edge_attr.float()
     names = [getattr(item, "id", None) for item in items]
     return {
-        "x": x,
+        "x": x.detach(),
         "edge_index": edge_index,
         "node_ptr": node_ptr,
         **(_further(items) if as_is else {}),
-        "edge_attr": gathered("edge_attr"),
+        "edge_attr": edge_attr,
         "edge_truth": gathered("edge_truth"),
         "node_truth": gathered("node_truth"),
         "y": None if as_is else labels_of(items),
         "ids": tuple(names) if all(isinstance(name, str) for name in names) else None,
-        "cardinalities": tuple(int(c) + 1 for c in x.amax(0)) if is_code and len(x) else None,
+        "cardinalities": None if codes is None else tuple(codes),
     }
+
+
+def _joined(name: str, values: list[Tensor]) -> Tensor:
+    """One tensor of all graphs, or an error where their rows differ in shape."""
+    # torch.cat takes an empty row for nothing of any shape, and so does this.
+    shapes = sorted({tuple(value.shape[1:]) for value in values if value.shape != (0,)})
+    if len(shapes) > 1:
+        told = " and ".join(str(list(shape)) for shape in shapes[:2])
+        raise InputError(f"graphs differ in the shape of a row of their {name}: {told}")
+    return torch.cat(values).detach()
 
 
 def _joined_edges(items: list["Data"], node_ptr: Tensor) -> Tensor:
@@ -103,13 +125,15 @@ def _joined_edges(items: list["Data"], node_ptr: Tensor) -> Tensor:
     return joined + node_ptr[:-1].repeat_interleave(counts)
 
 
-def _check(number: int, item: "Data") -> None:
+def _check(number: int, item: "Data", *, as_is: bool) -> None:
     """Refuses a PyG graph that no model could read."""
     if item.x is None:
         raise InputError(
             f"graph {number} has no node features; set data.x, for instance with "
             "torch_geometric.transforms.OneHotDegree"
         )
+    for name in ("x", "edge_index", "edge_attr", *PER_NODE, *PER_EDGE):
+        _check_kind(number, name, item.get(name))
     edges = item.edge_index
     if edges is None and "adj_t" in item:
         raise InputError(
@@ -129,6 +153,48 @@ def _check(number: int, item: "Data") -> None:
             and not values.isfinite().all()
         ):
             raise InputError(f"graph {number} has NaN or infinite values in its {name}")
+    _check_rows(number, item, as_is=as_is)
+
+
+def _check_kind(number: int, name: str, values: Any) -> None:
+    """Refuses what is there but is no dense tensor of plain numbers."""
+    if values is None:
+        return
+    if not isinstance(values, Tensor):
+        raise InputError(
+            f"the {name} of graph {number} is of type {type(values).__name__}; expected a tensor, "
+            f"such as torch.as_tensor(data.{name})"
+        )
+    if values.layout != torch.strided:
+        raise InputError(f"the {name} of graph {number} is sparse; give data.{name}.to_dense()")
+    if values.is_complex():
+        raise InputError(f"the {name} of graph {number} holds complex numbers; expected real ones")
+
+
+def _check_rows(number: int, item: "Data", *, as_is: bool) -> None:
+    """Refuses tensors that have not one row for each node, or edge: the next graph would shift.
+
+    What is read here is one number or one row for each; a model of a user's may read more.
+    """
+    edges = 0 if item.edge_index is None else item.edge_index.shape[1]
+    rows = [(name, item.num_nodes, "nodes") for name in PER_NODE]
+    rows += [(name, edges, "edges") for name in PER_EDGE]
+    for name, count, what in rows:
+        values = item.get(name)
+        if values is None:
+            continue
+        if values.dim() == 0 or values.shape[0] != count:
+            raise InputError(
+                f"graph {number} has {count} {what}, but its {name} is of shape "
+                f"{list(values.shape)}; expected a row for each"
+                + (" direction of an edge" if what == "edges" else "")
+            )
+        width = 1 if name.endswith("_truth") else 2
+        if values.dim() > width and not as_is:
+            raise InputError(
+                f"the {name} of graph {number} is of shape {list(values.shape)}; expected "
+                f"{'one value' if width == 1 else 'one value or one row'} for each of its {what}"
+            )
 
 
 def _are_of_nodes(items: list["Data"]) -> bool:
@@ -179,12 +245,21 @@ def labels_of(items: list["Data"]) -> Tensor | None:
         )
     if any(item.y is None for item in items):
         return None
-    labels = [torch.as_tensor(item.y) for item in items]
+    labels = [_label(number, item.y) for number, item in enumerate(items)]
     lengths = sorted({label.numel() for label in labels})
     if len(lengths) > 1:
         raise InputError(f"graphs differ in the number of labels: {lengths}; y is one row a graph")
     y = torch.stack([label.reshape(-1) for label in labels])
     return y.squeeze(1) if y.shape[1] == 1 else y
+
+
+def _label(number: int, y: Any) -> Tensor:
+    try:
+        return torch.as_tensor(y).detach()
+    except (TypeError, ValueError, RuntimeError):
+        raise InputError(
+            f"graph {number} has the label {y!r}; expected numbers, such as the number of its class"
+        ) from None
 
 
 def describe(values: Tensor) -> str:

@@ -148,7 +148,7 @@ def explain_function(
 
     Returns:
         One result for each molecule, in order. Where the function gives NaN for the molecule
-        itself, its effects are NaN; how many there were is logged.
+        itself, its effects are NaN; how many there were is logged. Infinity counts as NaN.
 
     Raises:
         InputError: a SMILES cannot be read.
@@ -156,6 +156,7 @@ def explain_function(
         UnknownNameError: a choice has no such name.
     """
     _check_names(close, effects, replacement)
+    _check_callable(function)
     molecules = [_parsed(text) for text in ([smiles] if isinstance(smiles, str) else smiles)]
     asked = _Asked(function, batch_size)
     found: list[MoleculeEffects] = []
@@ -187,6 +188,14 @@ def _check_names(close: Division, effects: Kind, replacement: Replacement) -> No
     ):
         if chosen not in known:
             raise unknown_name(name, chosen, known)
+
+
+def _check_callable(function: object) -> None:
+    if not callable(function):
+        kind, own = type(function).__name__, "predict" if hasattr(function, "predict") else "method"
+        raise InputError(
+            f"{kind} is no function from SMILES to numbers; give its own, such as model.{own}"
+        )
 
 
 def _molecule_effects(molecule: Parsed, game: Game, told: Effects) -> MoleculeEffects:
@@ -225,7 +234,9 @@ def import_function(name: str) -> SmilesFunction:
     return cast(SmilesFunction, found)  # what it gives is checked when it is called
 
 
-def _parsed(text: str) -> Parsed:
+def _parsed(text: object) -> Parsed:
+    if not isinstance(text, str):
+        raise InputError(f"{text!r} is no SMILES; expected text")
     try:
         return parse(text)
     except InputError as error:
@@ -300,6 +311,7 @@ class _Asked:
         except Exception as error:
             raise FunctionError(self._culprit(batch, error)) from error
         try:
+            given = given.detach().cpu() if hasattr(given, "detach") else given  # torch's
             values = np.asarray(given, dtype=np.float64)
         except (TypeError, ValueError) as error:
             raise FunctionError(
@@ -309,8 +321,10 @@ class _Asked:
             raise FunctionError(
                 f"the function gave values of shape {values.shape} for {len(batch)} SMILES; "
                 "it must give one number for each"
+                + (", such as one column of them" if values.ndim == 2 else "")
             )
-        return values.reshape(-1)
+        # Of infinity no effect can be told.
+        return np.where(np.isinf(values), np.nan, values).reshape(-1)
 
     def _culprit(self, batch: list[str], error: Exception) -> str:
         """Which SMILES the function fails on, found by asking one by one."""

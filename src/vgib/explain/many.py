@@ -155,18 +155,22 @@ def present_batches(graphs: PackedGraphs, batch_size: int) -> Iterator[Batch]:
 
 
 def show(
-    explanations: Iterable[Explanation], *, keep_ratio: float = 0.5, rule: Rule | None = None
+    explanations: Iterable[Explanation] | Explanation,
+    *,
+    keep_ratio: float = 0.5,
+    rule: Rule | None = None,
 ) -> Recognitions:
     """Explanations as pictures: nodes colored by score, the chosen subgraph in an outline.
 
     In a notebook the result shows itself; elsewhere ``show(...)[0].svg()`` is a picture.
 
     Args:
-        explanations: What :func:`explain_many` gave, or PyG's own, with one number for each node.
+        explanations: What :func:`explain_many` gave, or one of them, or PyG's own, with one number
+            for each node.
         keep_ratio: The share of the nodes in the subgraph.
         rule: A name of :data:`vgib.select.policy.RULES`.
     """
-    given = list(explanations)
+    given = [explanations] if isinstance(explanations, Data) else list(explanations)
     graphs = as_graphs(given)
     scores = torch.cat([one.node_mask.view(one.num_nodes) for one in given]).numpy()
     chosen = find_subgraphs(graphs, scores, keep_ratio=keep_ratio, rule=rule)

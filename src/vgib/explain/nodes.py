@@ -36,7 +36,7 @@ TOLERANCE = 1e-3
 def explain_nodes(
     model: nn.Module,
     data: Data,
-    nodes: Iterable[int] | Tensor,
+    nodes: Iterable[int] | Tensor | int,
     method: str | type[Explainer] | Explainer | Any = DEFAULT_EXPLAINER,
     *,
     fit_on: Iterable[int] | Tensor | None = None,
@@ -49,7 +49,7 @@ def explain_nodes(
     Args:
         model: Gives a row for each node; left as it is.
         data: The whole graph.
-        nodes: The nodes to be explained.
+        nodes: The node or nodes to be explained.
         method: As of :func:`vgib.explain.many.explain_many`.
         fit_on: Nodes that the method learns from, if it learns; :data:`LEARN_FROM` of the graph,
             drawn at random, when ``None``.
@@ -64,7 +64,10 @@ def explain_nodes(
     Raises:
         InputError: The model says something else of a node when it sees its neighborhood alone.
     """
-    (whole,) = one_by_one(data)
+    graphs = one_by_one(data)
+    if len(graphs) != 1:
+        raise InputError(f"nodes of one graph are explained at a time; got {len(graphs)} graphs")
+    (whole,) = graphs
     explainer, wanted = made(method, options), _numbers(nodes, whole)
     around = Neighborhoods(explainer.freeze(model), whole)
     asked = around.of(wanted)
@@ -142,8 +145,9 @@ class Neighborhoods:
         return Data(edge_index=edges, **part, **{CENTER: center, NUMBER: inside})
 
 
-def _numbers(nodes: Iterable[int] | Tensor, whole: Data) -> Tensor:
-    wanted = torch.as_tensor(nodes if isinstance(nodes, Tensor) else list(nodes)).flatten()
+def _numbers(nodes: Iterable[int] | Tensor | int, whole: Data) -> Tensor:
+    many = nodes if isinstance(nodes, Tensor | Iterable) else [nodes]
+    wanted = torch.as_tensor(many if isinstance(many, Tensor) else list(many)).flatten()
     size = int(whole.num_nodes or 0)
     if wanted.dtype == torch.bool:
         wanted = wanted.nonzero().flatten()

@@ -81,6 +81,11 @@ class Outputs:
             )
         if self.target is not None:
             count = 2 if kind == "binary" else width
+            several = isinstance(self.target, list | tuple)
+            if several or getattr(self.target, "ndim", False):
+                raise InputError(
+                    f"target is one number for all graphs; got {type(self.target).__name__}"
+                )
             if self.target not in range(count):
                 raise InputError(
                     f"target={self.target!r}, but there are {count} to choose from, numbered from 0"

@@ -48,6 +48,7 @@ class Configured:
     ) -> None:
         self.encoder = encoder
         self.bottleneck = _own_bottleneck(preset) if bottleneck is None else bottleneck
+        self._is_of_preset = bottleneck is None
         self.task = task
         self.preset = preset
         self.features = features
@@ -65,9 +66,14 @@ class Configured:
         return f"{type(self).__name__}({', '.join(given)})"
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
-        """The constructor's arguments, as scikit-learn's tools ask for them."""
+        """The constructor's arguments, as scikit-learn's tools ask for them.
+
+        A bottleneck that was not given is ``None``, so that it follows the preset.
+        """
         names = ("encoder", "bottleneck", "task", "preset", "features", "standard", "device")
         own = {name: getattr(self, name) for name in (*names, "class_weight")}
+        if self._is_of_preset:
+            own["bottleneck"] = None
         return own | self.options
 
     def set_params(self, **params: Any) -> Self:
@@ -76,10 +82,14 @@ class Configured:
         return self
 
     def __sklearn_tags__(self) -> Any:
-        """What scikit-learn's tools may expect: a classifier or a regressor of graphs."""
+        """What scikit-learn's tools may expect: a classifier or a regressor of graphs.
+
+        By default a classifier, until training has shown what the labels are.
+        """
         from sklearn.utils import ClassifierTags, InputTags, RegressorTags, Tags, TargetTags
 
-        kind = self.task or "classification"
+        trained = vars(self).get("card_")
+        kind = self.task or (trained.task if trained is not None else "classification")
         is_classifier = kind != "regression"
         return Tags(
             estimator_type="classifier" if is_classifier else "regressor",
@@ -108,6 +118,11 @@ class Configured:
         Standard.named(self.standard)
         if isinstance(self.encoder, str) and self.encoder not in NAMES:
             raise unknown_name("encoder", self.encoder, NAMES)
+        if not isinstance(self.encoder, str | nn.Module | None):
+            raise InputError(
+                f"encoder is {self.encoder!r}; expected a name, or a module that is made already, "
+                "such as GIN(in_channels=4, hidden_channels=32, num_layers=2)"
+            )
         if self.task is not None and self.task not in get_args(Goal):
             raise unknown_name("task", self.task, get_args(Goal))
         known = [*Architecture.model_fields, *Training.model_fields, *self._bottleneck_options()]

@@ -1,8 +1,11 @@
 """Graphs of every accepted kind as the packed graphs that a model reads."""
 
+import logging
 from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any
+
+from torch import Tensor
 
 from vgib.chem.standardize import Standard
 from vgib.chem.vocabulary import BOND
@@ -13,6 +16,10 @@ from vgib.data.packed import PackedGraphs
 from vgib.errors import InputError
 from vgib.model.card import Card
 from vgib.nn.layers import EDGE_LAYERS
+
+log = logging.getLogger(__name__)
+
+NEW_CODE = "%s have the code %d in column %d; training graphs had none above %d, as which it counts"
 
 
 def as_packed(graphs: Any, features: str | None, standard: str = "none") -> PackedGraphs:
@@ -28,6 +35,8 @@ def as_packed(graphs: Any, features: str | None, standard: str = "none") -> Pack
         isinstance(graphs, Iterable) or hasattr(graphs, "__getitem__")
     ):
         raise _not_a_list(graphs)
+    if type(graphs).__name__ == "DataFrame":
+        raise InputError("expected one column of a table, such as table['smiles']; got all of it")
     items = list(graphs)
     if not items and features is not None:
         raise InputError(
@@ -53,11 +62,16 @@ def _from_pyg(graphs: Any, items: list[Any]) -> PackedGraphs:
         items = [graphs]
     elif isinstance(graphs, Data):
         raise _not_a_list(graphs)
-    for number, item in enumerate(items):
-        if not isinstance(item, Data):
-            raise InputError(
-                f"graph {number} is {item!r}; expected PyG Data throughout, or SMILES throughout"
-            )
+    strange = [number for number, item in enumerate(items) if not isinstance(item, Data)]
+    # Among SMILES it is what is neither that is strange, such as the NaN of an empty cell.
+    neither = [number for number in strange if not isinstance(items[number], str)]
+    for number in neither[:1] or strange[:1]:
+        item = items[number]
+        is_molecule = type(item).__module__.startswith("rdkit.")
+        raise InputError(
+            f"graph {number} is {item!r}; expected PyG Data throughout, or SMILES throughout"
+            + (", such as Chem.MolToSmiles(molecule)" if is_molecule else "")
+        )
     return PackedGraphs.from_data(one_by_one(items))
 
 
@@ -88,6 +102,8 @@ def as_read_by(card: Card, graphs: PackedGraphs) -> PackedGraphs:
         )
     read = graphs
     if card.cardinalities is not None:
+        if card.features is None:  # atoms have a code for what is rare
+            _warn_of_new_codes(graphs.x, card.cardinalities)
         read = replace(graphs, cardinalities=tuple(card.cardinalities))
     if card.cardinalities and card.features is None and atom_features(graphs):
         raise InputError("the graphs are molecules; this model was trained on other graphs")
@@ -104,7 +120,18 @@ def as_read_by(card: Card, graphs: PackedGraphs) -> PackedGraphs:
                 f"the edges of the graphs have {width} features ({kind}); this model was trained "
                 f"on {card.edge_channels} ({card.edge_features})"
             )
+        if kind == "codes" and width > card.edge_channels:
+            log.warning(NEW_CODE, "edges", width - 1, 0, card.edge_channels - 1)
     return read
+
+
+def _warn_of_new_codes(x: Tensor, cardinalities: list[int]) -> None:
+    """Says when nodes have codes that no training graph had, which are read as the last one."""
+    if not len(x):
+        return
+    for column, (highest, known) in enumerate(zip(x.amax(0).tolist(), cardinalities, strict=True)):
+        if highest >= known:
+            log.warning(NEW_CODE, "nodes", highest, column, known - 1)
 
 
 def edge_features(encoder: Any, graphs: PackedGraphs) -> dict[str, Any]:
@@ -114,13 +141,15 @@ def edge_features(encoder: Any, graphs: PackedGraphs) -> dict[str, Any]:
     attr = graphs.edge_attr
     if attr is None:
         raise InputError(
-            f"encoder {encoder!r} reads edge features, but the graphs carry none; set "
-            "data.edge_attr, or use 'gin' or 'gat'"
+            f"encoder {encoder!r} reads edge features, but the graphs carry none; "
+            "set data.edge_attr of every one, or use 'gin' or 'gat'"
         )
     if atom_features(graphs):
         return {"edge_features": BOND.name, "edge_channels": len(BOND.values)}
     if attr.is_floating_point():
         return {"edge_features": "floats", "edge_channels": 1 if attr.dim() == 1 else attr.shape[1]}
+    if len(attr) and int(attr.min()) < 0:
+        raise InputError("an edge_attr of integers holds codes from 0; got a negative one")
     if attr.dim() == 2 and attr.shape[1] > 1:
         raise InputError(
             f"edge_attr holds {attr.shape[1]} columns of codes; give one, or floats such as one-hot"

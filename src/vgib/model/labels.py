@@ -1,7 +1,7 @@
 """What the labels of graphs say: the task, the classes, and whether they can be used."""
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Literal
 
@@ -18,7 +18,10 @@ from vgib.nn.net import Goal
 
 log = logging.getLogger(__name__)
 
-ClassWeight = Literal["balanced"] | Sequence[float] | None
+ClassWeight = Literal["balanced"] | Sequence[float] | Mapping[int, float] | None
+
+FEW = 5
+"""Not more whole numbers than these are thought to be classes rather than counts."""
 
 BEYOND = 0.1
 """How far beyond the training values a value may be predicted, as a share of their range."""
@@ -29,7 +32,9 @@ def with_labels(graphs: PackedGraphs, y: Any = None) -> PackedGraphs:
     if y is not None:
         graphs = replace(graphs, y=_given(y, len(graphs)))
     if graphs.y is None:
-        raise InputError("the graphs carry no labels; pass y=, or set data.y")
+        raise InputError(
+            "some or all of the graphs carry no labels; pass y=, or set data.y of every graph"
+        )
     if not len(graphs):
         raise InputError("there are no graphs to learn from")
     if graphs.y.dim() == 2 and graphs.y.shape[1] == 1:
@@ -42,11 +47,19 @@ def with_labels(graphs: PackedGraphs, y: Any = None) -> PackedGraphs:
 
 def _given(y: Any, graphs: int) -> Tensor:
     """Labels of any kind as a tensor, one or a row of them for each of so many graphs."""
-    labels = np.asarray(y)
+    try:
+        labels = np.asarray(y)
+        if labels.dtype.kind == "O":  # numbers, as pandas may hold them
+            labels = np.asarray(labels.tolist())
+    except ValueError:
+        raise InputError("rows of labels differ in length; give every graph as many") from None
     if labels.dtype.kind not in "biuf":
         plain = labels.ravel().tolist()
         first = next((value for value in plain if not isinstance(value, int | float)), plain)
-        raise InputError(f"labels must be numbers, classes or values; got {first!r}")
+        advice = ""
+        if isinstance(first, str):
+            advice = "; names, y = np.unique(labels, return_inverse=True) numbers classes"
+        raise InputError(f"labels must be numbers, classes or values; got {first!r}{advice}")
     if labels.ndim not in (1, 2) or len(labels) != graphs:
         raise InputError(f"{graphs} graphs and labels of shape {labels.shape} do not fit together")
     return torch.from_numpy(labels.copy())  # pandas lends, read-only
@@ -101,6 +114,13 @@ def task_of(graphs: PackedGraphs, wanted: Goal | None = None) -> tuple[Goal, lis
             f"known; got {graphs.y.dtype} of shape {list(graphs.y.shape)}"
         )
     is_value = graphs.y.is_floating_point()
+    if wanted is None and is_value and _look_like_classes(graphs.y):
+        log.warning(
+            "all labels are whole numbers from %g to %g, given as floats, and taken for values; "
+            "say task='classification' if they are classes",
+            graphs.y.min(),
+            graphs.y.max(),
+        )
     if wanted is None and is_value and graphs.y.dim() == 1 and is_zero_or_one(graphs.y):
         log.warning("all labels are 0.0 or 1.0 and taken for classes; say task='regression' if not")
         is_value = False
@@ -117,6 +137,16 @@ def task_of(graphs: PackedGraphs, wanted: Goal | None = None) -> tuple[Goal, lis
     return task, classes
 
 
+def _look_like_classes(y: Tensor) -> bool:
+    """Whether each graph has one of a few whole numbers, not 0 and 1 alone.
+
+    Classes that were read as floats, by pandas for instance, look like this; and so do counts.
+    """
+    if y.dim() != 1 or is_zero_or_one(y) or not torch.equal(y, y.round()):
+        return False
+    return 2 <= len(np.unique(y.numpy())) <= min(FEW, len(y) // 4)
+
+
 def _are_labels(y: Tensor) -> bool:
     """Whether each number that is known is 0 or 1."""
     return is_zero_or_one(y[~y.isnan()])
@@ -127,11 +157,14 @@ def is_zero_or_one(y: Tensor) -> bool:
     return bool(((y == 0) | (y == 1)).all() and (y == 0).any() and (y == 1).any())
 
 
-def class_weights(y: Tensor, classes: int, wanted: ClassWeight) -> Tensor | None:
+def class_weights(
+    y: Tensor, classes: int, wanted: ClassWeight, names: Sequence[int] | None = None
+) -> Tensor | None:
     r"""What a graph of each class counts in training, ``[classes]``.
 
     ``"balanced"``: :math:`n / (C n_c)`, so that all classes count the same, as in scikit-learn. A
-    list names the weight of each class.
+    list holds the weight of each class in their order; a mapping has it under the class's own
+    number, one of ``names`` (by default from 0), and a class that it leaves out counts 1.
     """
     if wanted is None:
         return None
@@ -139,6 +172,14 @@ def class_weights(y: Tensor, classes: int, wanted: ClassWeight) -> Tensor | None
         if wanted != "balanced":
             raise InputError(f"class_weight must be 'balanced' or numbers; got {wanted!r}")
         return len(y) / (classes * torch.bincount(y, minlength=classes).clamp(min=1))
+    if isinstance(wanted, Mapping):
+        known = list(range(classes) if names is None else names)
+        strange = [name for name in wanted if name not in known]
+        if strange:
+            raise InputError(
+                f"class_weight has a weight of class {strange[0]!r}; the classes are {known}"
+            )
+        wanted = [wanted.get(name, 1.0) for name in known]
     weights = torch.tensor(list(wanted), dtype=torch.get_default_dtype())
     if len(weights) != classes or not (weights >= 0).all() or not weights.sum() > 0:
         raise InputError(f"class_weight needs {classes} numbers from 0; got {list(wanted)}")

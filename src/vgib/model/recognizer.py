@@ -26,7 +26,13 @@ from vgib.model.labels import as_targets, task_of, with_labels
 from vgib.model.members import Members
 from vgib.model.results import Recognitions, Subgraph
 from vgib.model.shipped import find
-from vgib.model.untrained import first_card, held_out, tell_labels, training_part
+from vgib.model.untrained import (
+    first_card,
+    held_out,
+    say_when_one_way,
+    tell_labels,
+    training_part,
+)
 from vgib.nn.bottleneck import Bottleneck, NoBottleneck
 from vgib.nn.net import SubgraphNet
 from vgib.select.policy import Selection
@@ -76,7 +82,8 @@ class SubgraphRecognizer(Configured, Members):
             ``"none"`` (as they are written), ``"usual"`` (without salts, charges that protons
             balance, and isotope labels) or ``"tautomers"`` (besides, RDKit's canonical tautomer).
         device: Where to compute.
-        class_weight: What classes count in training: ``"balanced"``, or a number for each.
+        class_weight: What classes count in training: ``"balanced"``, or a number for each, as a
+            list in the order of ``classes_`` or as ``{class: number}``.
         **options: Any field of :class:`~vgib.config.Architecture` or
             :class:`~vgib.config.Training`, or any option of the bottleneck, by name.
 
@@ -152,6 +159,7 @@ class SubgraphRecognizer(Configured, Members):
             loop: Who trains: this process, or a :class:`vgib.train.on_ray.RayTraining`.
         """
         packed = with_labels(as_packed(graphs, self.features, self.standard), y)
+        say_when_one_way(packed)
         task, classes = task_of(packed, self.task)
         packed = as_targets(packed, task, classes)
         encoder = self._encoder_for(packed)

@@ -1,5 +1,6 @@
 """A model before its training: its card, which graphs it learns from, and what labels tell it."""
 
+import logging
 from typing import Any
 
 import torch
@@ -23,6 +24,8 @@ from vgib.model.labels import (
     with_labels,
 )
 from vgib.nn.net import Goal, SubgraphNet
+
+log = logging.getLogger(__name__)
 
 VALIDATION_SHARE = 0.1
 """The share of the graphs that tell which epoch is the best, where none are given for it."""
@@ -97,6 +100,21 @@ def held_out(
     return graphs[is_left]
 
 
+def say_when_one_way(graphs: PackedGraphs) -> None:
+    """Warns when no edge has its reverse, as where each bond was written down once."""
+    if not graphs.num_edges or graphs.is_undirected:
+        return
+    sender = graphs.senders()
+    receiver = torch.arange(graphs.num_nodes).repeat_interleave(graphs.indptr.diff())
+    there = sender * graphs.num_nodes + receiver
+    back = receiver * graphs.num_nodes + sender
+    if not torch.isin(back, there).any():
+        log.warning(
+            "no edge has its reverse, so that messages go one way only; if edges have no "
+            "direction, apply torch_geometric.transforms.ToUndirected()"
+        )
+
+
 def tell_labels(
     net: SubgraphNet,
     card: Card,
@@ -106,8 +124,12 @@ def tell_labels(
 ) -> None:
     """Tells a network what classes count, or the scale of its values, and the card their range."""
     assert graphs.y is not None
+    if card.task != "classification" and class_weight is not None:
+        log.warning(
+            "class_weight= is for classes; the task is %s, and all count the same", card.task
+        )
     if card.task == "classification":
-        net.class_weight = class_weights(graphs.y, card.outputs, class_weight)
+        net.class_weight = class_weights(graphs.y, card.outputs, class_weight, card.classes)
     if card.task != "regression":
         return
     values = graphs.y if index is None else graphs.y[index]

@@ -91,7 +91,8 @@ class VGIB(nn.Module):
         if task is None:
             task = "classification" if head is not None and outputs > 1 else "regression"
         self.task: Task = task
-        self.steps, self.edge_channels = steps, edge_channels
+        self.steps, self.in_channels, self.edge_channels = steps, inside, edge_channels
+        self._told_of_edges = False
         layer = "gine" if edge_channels else "gin"
         site = Site(width, inside, 1, outputs, task, layer, edge_channels)
         self.bottleneck = _with_own_predictor(site, options)
@@ -153,8 +154,18 @@ class VGIB(nn.Module):
         """The edges as the predictor of parts reads them."""
         if not x.is_floating_point():
             raise InputError(f"node features must be floats; got {x.dtype}: embed them first")
+        if x.dim() != 2 or x.shape[1] != self.in_channels:
+            raise InputError(
+                f"node features are of shape {list(x.shape)}; expected [nodes, {self.in_channels}]"
+            )
         if not x.isfinite().all():
             raise InputError("node features are NaN or infinite in some nodes")
+        if attr is not None and not self.edge_channels and not self._told_of_edges:
+            self._told_of_edges = True
+            log.warning(
+                "edge_attr reaches the encoder, but not the predictor of parts, which then cannot "
+                "tell parts by their edges; say how wide it is with VGIB(..., edge_channels=)"
+            )
         if not self.edge_channels:
             return Adjacency.from_edge_index(edge_index, len(x))
         width = None if attr is None else as_channels(attr, self.edge_channels).shape[1]

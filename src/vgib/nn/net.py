@@ -313,4 +313,11 @@ def _encoder(
             normalize=architecture.normalize,
             edge_channels=edge_channels,
         )
+    read = getattr(encoder, "in_channels", None)
+    if isinstance(read, int) and read != in_channels:
+        told = "an unknown number of" if read == -1 else read  # -1: PyG's lazy layers
+        raise InputError(
+            f"the encoder reads {told} channels, but the nodes have {in_channels}; integer "
+            "features are embedded in hidden= channels before they reach it"
+        )
     return encoder if isinstance(encoder, Encoder) else Wrapped(encoder)

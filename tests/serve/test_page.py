@@ -193,6 +193,8 @@ def test_a_group_can_be_removed(page: Any, shelf: ModelShelf) -> None:
     expect(page.locator("#part-title")).to_have_text("Your part alone")
     expect(page.locator("#part-smiles")).to_have_text("*c1ccccc1")
     expect(page.locator("#part-told")).to_contain_text("of the whole molecule")
+    answered = page.locator("#pieces .without:not(:empty)")  # in the row of the button alone
+    expect(answered).to_have_text(re.compile(r"^\S+ \(.+\)$"))
 
 
 def test_colors_tell_effects_or_scores(page: Any) -> None:

@@ -66,7 +66,7 @@ def load_graphs(
     if path.is_file():
         if target is None and labeled and ".smi" not in path.suffixes:
             with open_table(path, how=how) as opened:
-                columns = ", ".join(opened.columns)
+                columns = ", ".join(opened.columns or ())
             raise InputError(
                 f"{path} is a table of molecules; name the column to learn with target. "
                 f"Columns: {columns}"

@@ -2,11 +2,16 @@
 
     python -m benchmarks.recognize --json --mirror FOLDER
     python -m benchmarks.recognize --json --molecules molsets.csv.gz --memory 10000 1000000
+    python -m benchmarks.recognize --json --mirror FOLDER --only-answers
 
 One process and one thread, unless two are compared. Each round parses the same SMILES with RDKit
 alone and then runs the whole pipeline on the file; what counts is the median of the rounds' ratios,
 in processor time, which other programs disturb least. Two processes are compared with one by the
 clock, start-up left out, so that this number wants a quiet machine.
+
+The *full answer* is what a person gets who asks for nothing: a part that suffices, chosen by all
+members, effects, interval, nearest training molecules, alerts and warnings. For the page, one
+molecule after another is inspected as ``vgib serve`` does it; the way to the browser is left out.
 
 ``molsets`` on PyPI carries 1.6 million molecules: `pip download molsets --no-deps` and take
 ``moses/dataset/data/train.csv.gz`` out of the archive.
@@ -33,6 +38,8 @@ from vgib.data.headers import structure_column
 from vgib.data.processes import LocalProcesses
 from vgib.data.records import open_table
 from vgib.select.policy import Selection
+from vgib.serve.schemas import InspectRequest
+from vgib.serve.tasks import Desk, inspected
 from vgib.stream.chunks import SourceReading
 from vgib.stream.engine import Tally
 from vgib.stream.run import Writing, recognize_source
@@ -45,6 +52,7 @@ WORK = {
     "part": Recognize(MODEL, BY_SCORES, single=True),
     "ensemble": Recognize(MODEL, BY_SCORES),
 }
+FULL = Recognize("hlm", details=True)
 BY_PREDICTION = Recognize(MODEL, Selection(0.5, by="prediction"), single=True)
 
 
@@ -106,6 +114,35 @@ def by_prediction(smiles: list[str], folder: Path) -> dict[str, float]:
     return {"prediction_per_second": len(smiles) / seconds(lambda: run(path, BY_PREDICTION))}
 
 
+def full_answers(smiles: list[str], folder: Path, rounds: int) -> dict[str, float]:
+    """The answer with all that stands beside it, molecules a second."""
+    path = folder / "full.smi"
+    path.write_text("\n".join(smiles) + "\n")
+    FULL.check()
+    run(path, FULL)
+    taken = [seconds(lambda: run(path, FULL)) for _ in range(rounds)]
+    return {"full_per_second": len(smiles) / median(taken)}
+
+
+def page(smiles: list[str]) -> dict[str, float]:
+    """What the page shows of a molecule, in milliseconds: of the first, and of those after it."""
+    desk = Desk({str(FULL.name): FULL.model})  # type: ignore[dict-item]
+    desk(None)
+    clock, processor = [], []
+    for text in smiles:
+        asked = InspectRequest(molecule=text, model=FULL.name)
+        started = perf_counter(), process_time()
+        inspected(str(FULL.name), asked, 500, desk)
+        clock.append(1000 * (perf_counter() - started[0]))
+        processor.append(1000 * (process_time() - started[1]))
+    return {
+        "page_first_milliseconds": processor[0],
+        "page_milliseconds": median(processor[1:]),
+        "page_most_milliseconds": max(processor[1:]),
+        "page_milliseconds_by_the_clock": median(clock[1:]),
+    }
+
+
 def processes(smiles: list[str], folder: Path) -> dict[str, float]:
     """Two processes against one, by the clock, once each has had its first chunks."""
     path = folder / "processes.smi"
@@ -165,12 +202,16 @@ def main() -> None:
     parser.add_argument("--processes", type=int, default=30_000, help="molecules; 0 to leave out")
     parser.add_argument("--memory", type=int, nargs="*", default=[], help="counts of molecules")
     parser.add_argument("--only-memory", action="store_true", help="leave the speed out")
+    parser.add_argument("--only-answers", action="store_true", help="full answers and the page")
     arguments = parser.parse_args()
     torch.set_num_threads(1)
     found: dict[str, Any] = {}
     with TemporaryDirectory() as name:
         folder = Path(name)
         if not arguments.only_memory:
+            few = molecules(arguments.molecules, arguments.mirror, 512)
+            found |= full_answers(few, folder, min(3, arguments.rounds)) | page(few[:101])
+        if not (arguments.only_memory or arguments.only_answers):
             smiles = molecules(arguments.molecules, arguments.mirror, arguments.count)
             found |= {"molecules": len(smiles)} | shares(smiles, folder, arguments.rounds)
             found |= by_prediction(smiles[:1024], folder)

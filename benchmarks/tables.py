@@ -55,6 +55,7 @@ RECOGNIZE = {
     "part": "with the best part as a fragment",
     "ensemble": "with three seeds, spread and stability",
     "prediction": "one seed, the predictor chooses among the parts",
+    "full": "the full answer: a part that suffices, effects, interval, neighbors, alerts",
 }
 EPOCHS = ("none", "gib", "vgib", "gsat")
 
@@ -158,9 +159,21 @@ def recognize() -> str:
     rows = ["| what | molecules a second | share |", "| --- | ---: | ---: |"]
     rows.append(f"| RDKit's parsing alone | {alone:,.0f} | 100 % |")
     for key, text in RECOGNIZE.items():
+        if f"{key}_per_second" not in found:
+            continue
         rate = found[f"{key}_per_second"]
         rows.append(f"| {text} | {rate:,.0f} | {found.get(f'{key}_share', rate / alone):.0%} |")
+    if "page_milliseconds" in found:
+        rows += ["", _page_told(found)]
     return "\n".join(rows).replace("%", " %").replace("  %", " %")
+
+
+def _page_told(found: dict[str, float]) -> str:
+    return (
+        f"One molecule on the page takes {found['page_milliseconds']:.0f} ms of processor time "
+        f"(the slowest of a hundred {found['page_most_milliseconds']:.0f} ms), and the first one "
+        f"{found['page_first_milliseconds']:.0f} ms."
+    )
 
 
 HEADLINES = {"r_squared": "R²", "roc_auc": "ROC AUC"}

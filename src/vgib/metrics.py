@@ -86,6 +86,21 @@ def is_share(name: str) -> bool:
     return name.endswith(SHARES) or name.startswith("accuracy_of_")
 
 
+WHOLE = {
+    "control_median_absolute_error": "the same, always guessing the median",
+    "control_commonest_class_accuracy": "the same, always guessing the commonest class",
+    "control_commoner_label_accuracy": "the same, always guessing the commoner label",
+    "control_random_node_auc": "the same, of random scores",
+    "control_random_node_precision": "the same, of random scores",
+    "kept_share": "share of the nodes that are kept",
+    "subgraph_change": "change of the prediction if only kept nodes are seen",
+    "subgraph_same_class": "share with the same class if only kept nodes are seen",
+    "control_random_subgraph_change": "the same, with random nodes",
+    "control_random_subgraph_same_class": "the same, with random nodes",
+    "interval_coverage": "share of the values that lie in their interval",
+}
+"""Metrics whose names in a card are hard to understand, in words; a control follows its metric."""
+
 SHORT = {"r_squared": "R²", "roc_auc": "ROC AUC", "auc": "AUC", "iou": "IoU"}
 """What people call a metric whose name in a card is longer, or of small letters."""
 
@@ -93,9 +108,19 @@ SHORT = {"r_squared": "R²", "roc_auc": "ROC AUC", "auc": "AUC", "iou": "IoU"}
 def in_words(name: str) -> str:
     """What people call a metric.
 
-    >>> in_words("forest_gain_r_squared"), in_words("control_random_node_auc")
-    ('forest gain R²', 'control random node AUC')
+    >>> in_words("r_squared"), in_words("control_random_node_auc")
+    ('R²', 'the same, of random scores')
+    >>> in_words("control_forest_roc_auc"), in_words("forest_gain_roc_auc")
+    ('ROC AUC of a forest on fingerprints', 'ROC AUC of that forest less that of the model')
     """
+    if name in WHOLE:
+        return WHOLE[name]
+    if name.startswith("control_forest_"):
+        return f"{in_words(name.removeprefix('control_forest_'))} of a forest on fingerprints"
+    if name.startswith("forest_gain_"):
+        return (
+            f"{in_words(name.removeprefix('forest_gain_'))} of that forest less that of the model"
+        )
     known = rf"(?<![^_])({'|'.join(SHORT)})(?![^_])"
     return re.sub(known, lambda found: SHORT[found[1]], name).replace("_", " ")
 

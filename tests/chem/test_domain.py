@@ -6,7 +6,8 @@ from importlib.resources import files
 import pytest
 from rdkit import Chem
 
-from vgib.chem.domain import LARGE, outside_domain
+from vgib.chem.domain import LARGE, metals_left_out, outside_domain
+from vgib.chem.standardize import standardize
 
 
 @pytest.mark.parametrize(
@@ -40,6 +41,22 @@ def test_each_oddity_has_its_sentence(smiles: str, words: list[str]) -> None:
 )
 def test_ordinary_molecules_raise_no_warning(smiles: str) -> None:
     assert outside_domain(smiles) == []
+
+
+@pytest.mark.parametrize(
+    ("smiles", "told"),
+    [
+        ("CC[Pt](Cl)(Cl)N", "was read without its metal (Pt)"),
+        ("[CH-]1C=CC=C1.[CH-]1C=CC=C1.[Fe+2]", "was read without its metal (Fe)"),
+        ("CC(=O)O[Na]", ""),
+        ("CC(=O)[O-].[Na+]", ""),
+        ("[NH4+].CC(=O)[O-]", ""),
+        ("CCO", ""),
+    ],
+)
+def test_a_metal_that_is_no_salt_s_is_missed(smiles: str, told: str) -> None:
+    assert metals_left_out(standardize(smiles).sentence).startswith(told)
+    assert bool(metals_left_out(standardize(smiles).sentence)) == bool(told)
 
 
 def test_a_molecule_larger_than_those_that_were_learned_from_is_told() -> None:

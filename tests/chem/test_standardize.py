@@ -27,6 +27,7 @@ from vgib.errors import InputError, UnknownNameError
         ("C[S+](C)[O-]", "CS(C)=O", ("wrote functional groups in their usual form",)),
         ("C[C@H](N)C(=O)O", "C[C@H](N)C(=O)O", ()),
         ("[Na+].[Cl-]", "[Cl-]", None),
+        ("[CH-]1C=CC=C1", "c1cc[cH-]c1", ()),  # with a proton it would be aromatic no more
     ],
 )
 def test_the_standard_form(smiles: str, standard: str, done: tuple[str, ...] | None) -> None:

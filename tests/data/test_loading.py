@@ -186,7 +186,7 @@ def test_a_truncated_zip_is_refused(tmp_path: Path) -> None:
         ("none.zip", None, {}, "there is no file"),
         ("empty.csv", "", {"target": "y"}, "empty"),
         ("header.csv", "smiles,y\n", {"target": "y"}, "none of the 0 molecules"),
-        ("a.csv", "smiles,y\nCCO,1\n", {}, "name the column to learn with target"),
+        ("a.csv", "smiles,y\nCCO,1\n", {}, "with target. Columns: smiles, y"),
         ("a.csv", "smiles,weight\nCCO,1\n", {"target": "wieght"}, "did you mean 'weight'"),
         ("a.csv", "name,y\nethanol,1\n", {"target": "y"}, "smiles"),
         ("bad.csv", "smiles,y\nxx,1\nyy,2\n", {"target": "y"}, "none of the 2 molecules"),

@@ -99,3 +99,9 @@ def test_nine_of_ten_new_scaffolds_lie_in_the_interval(mirror: Path) -> None:
         found = model.evaluate(graphs[parts.test])["interval_coverage"]
         held, rows = held + found["value"] * found["n"], rows + found["n"]
     assert 0.84 <= held / rows <= 0.96, held / rows
+
+
+def test_a_molecule_that_was_read_without_its_metal_is_warned_of() -> None:
+    plain, bare = beside(["CCO", "CCO"], None, notes=[None, "Left out [Cl-], [Pt+4]."])
+    assert plain.warnings == ()
+    assert bare.warnings[0].startswith("was read without its metal (Pt)")

@@ -193,6 +193,8 @@ def test_a_group_can_be_removed(page: Any, shelf: ModelShelf) -> None:
     expect(page.locator("#part-title")).to_have_text("Your part alone")
     expect(page.locator("#part-smiles")).to_have_text("*c1ccccc1")
     expect(page.locator("#part-told")).to_contain_text("of the whole molecule")
+    answered = page.locator("#pieces .without:not(:empty)")  # in the row of the button alone
+    expect(answered).to_have_text(re.compile(r"^\S+ \(.+\)$"))
 
 
 def test_colors_tell_effects_or_scores(page: Any) -> None:
@@ -477,6 +479,26 @@ def test_a_long_upload_can_be_stopped(page: Any, tmp_path: Path) -> None:
     page.click("#stop")
     expect(page.locator("#table-problem")).to_contain_text("Stopped")
     expect(page.locator("#table-result")).to_be_visible()
+
+
+def test_an_upload_that_is_stopped_at_once_says_so(page: Any, tmp_path: Path) -> None:
+    path = tmp_path / "many.csv"
+    path.write_text("smiles\n" + f"{IMATINIB}\n" * 4000, encoding="utf-8")
+    page.route("**/api/v1/table*", lambda route: None)  # the service never answers
+    send(page, path)
+    page.click("#stop")
+    expect(page.locator("#table-problem")).to_have_text("Stopped before any molecule was done.")
+    expect(page.locator("#table-progress")).to_be_hidden()
+
+
+def test_the_tabs_of_a_table_fit_on_a_phone(page: Any, tmp_path: Path) -> None:
+    path = tmp_path / "two.csv"
+    path.write_text(f"smiles\n{ANILINE}\noops\n", encoding="utf-8")
+    page.set_viewport_size({"width": 390, "height": 844})
+    send(page, path)
+    expect(page.locator("#tab-rejected")).to_be_visible()
+    box = page.locator("#tab-rejected").bounding_box()
+    assert box["x"] + box["width"] <= 390
 
 
 # ---- documentation and editor --------------------------------------------------------------------

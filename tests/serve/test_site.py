@@ -14,7 +14,9 @@ from vgib.serve.site import PAGE
 FILES = sorted(path.name for path in PAGE.iterdir())
 
 
-@pytest.mark.parametrize(("path", "told"), [("/", "Molecule, as SMILES"), ("/docs", "vgib API")])
+@pytest.mark.parametrize(
+    ("path", "told"), [("/", "Molecule: SMILES, InChI"), ("/docs", "vgib API")]
+)
 def test_pages_are_served(client: httpx.Client, path: str, told: str) -> None:
     answer = client.get(path)
     assert answer.headers["content-type"].startswith("text/html")

@@ -20,6 +20,7 @@ from vgib.select.policy import Selection
 from vgib.stream.chunks import SourceReading
 from vgib.stream.run import (
     Writing,
+    free_rejected_file,
     parts_folder,
     recognize_source,
     rejected_file,
@@ -241,6 +242,16 @@ def test_nothing_that_belongs_to_the_user_is_written_over(
     again = recognize_source(corrected, work, Writing((tmp_path / "again.csv",)))
     assert (again.recognized, again.refused) == (1, 0)
     assert not list(tmp_path.glob(".*.lock"))
+
+
+def test_two_runs_at_once_write_two_lists_of_refusals(model: Path, tmp_path: Path) -> None:
+    with free_rejected_file(tmp_path / "a.csv") as held:
+        tally = recognize_source(["CCO", "oops"], Recognize(model), Writing((tmp_path / "a.sdf",)))
+        assert not held.exists()
+    assert held == tmp_path / "a.rejected.csv"
+    assert tally.rejected_file == tmp_path / "a.2.rejected.csv"
+    with free_rejected_file(tmp_path / "a.csv") as free:
+        assert free == held
 
 
 @pytest.mark.hostile

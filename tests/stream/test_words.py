@@ -50,6 +50,17 @@ def test_facts_stand_beside_a_prediction() -> None:
     assert list(facts(ROW, cards()["hlm"])) == []
 
 
+def test_the_measured_class_of_the_nearest_molecule_is_named() -> None:
+    near = {"similarity": 0.5, "measured": 1.0, "smiles": "CCO"}
+    (told,) = facts(ROW | {"nearest": [near]}, card_with("mutagenicity"))
+    assert told == ("nearest in training", "similarity 0.50, measured mutagenic CCO")
+
+
+def test_a_model_without_its_training_molecules_says_so() -> None:
+    ((title, told),) = facts(ROW | {"nearest": []}, cards()["drd2"])
+    assert title == "training" and "does not tell whether it learned from such" in told
+
+
 def estimate(value: float, half: float = 0.01) -> dict[str, Any]:
     return {"value": value, "low": value - half, "high": value + half, "n": 100}
 
@@ -60,6 +71,7 @@ def estimate(value: float, half: float = 0.01) -> dict[str, Any]:
         (estimate(0.1), estimate(0.2), "better than random ones"),
         (estimate(0.2), estimate(0.1), "worse than random ones"),
         (estimate(0.1, 0.1), estimate(0.12, 0.1), "no better than random ones"),
+        (estimate(0.12, 0.1), estimate(0.1, 0.1), "no better than random ones"),
     ],
 )
 def test_a_model_tells_whether_its_parts_are_better_than_random_ones(

@@ -1,5 +1,6 @@
 """Warnings for molecules that models of drug-like molecules do not know, in plain sentences."""
 
+import re
 from collections.abc import Callable, Iterable
 from typing import Any
 
@@ -19,6 +20,8 @@ RESIDUES = 4
 _NONMETALS = frozenset(
     [*range(3), *range(5, 11), *range(14, 19), *range(32, 37), *range(52, 55), 85, 86]
 )
+_SALT_METALS = frozenset(["Li", "Na", "K", "Rb", "Cs", "Mg", "Ca", "Sr", "Ba", "Zn", "Al"])
+_IN_BRACKETS = re.compile(r"\[\d*([A-Z][a-z]?)")
 _RESIDUE = "[NX3][CX4][CX3](=O)[NX3,OX2]"
 _UNBALANCED = "[+,-;!$([+]~[-]);!$([-]~[+])]"
 
@@ -38,6 +41,28 @@ def outside_domain(mol_or_smiles: Mol | str, largest: int = LARGE) -> list[str]:
     mol = as_mol(mol_or_smiles)
     told = [sentence for check in _CHECKS if (sentence := check(mol))]
     return told + _size(mol, min(largest, LARGE))
+
+
+def metals_left_out(note: str | None) -> str:
+    """A warning where more than the metal of a salt was left out; else empty.
+
+    Args:
+        note: What was changed before use, as
+            :attr:`vgib.chem.standardize.Standardized.sentence` tells it.
+
+    >>> metals_left_out("Left out [Cl-], [Pt+4].")
+    'was read without its metal (Pt), as the models know molecules without'
+    >>> metals_left_out("Left out [Na+]; removed charges.")
+    ''
+    """
+    table = Chem.GetPeriodicTable()
+    symbols = set(_IN_BRACKETS.findall(note or "")) - _SALT_METALS
+    metals = _listed(one for one in symbols if table.GetAtomicNumber(one) not in _NONMETALS)
+    return (
+        f"was read without its metal ({metals}), as the models know molecules without"
+        if metals
+        else ""
+    )
 
 
 def _metals(mol: Mol) -> str:

@@ -138,7 +138,10 @@ def _without_salts(mol: Mol) -> tuple[Mol, str]:
 
 
 def _without_charges(mol: Mol) -> tuple[Mol, str]:
-    return _uncharger().uncharge(mol), "removed charges"
+    neutral = _uncharger().uncharge(mol)
+    if Chem.MolFromSmiles(Chem.MolToSmiles(neutral)) is None:
+        return mol, ""  # a proton on an aromatic carbon, as of a metallocene, ends its aromaticity
+    return neutral, "removed charges"
 
 
 def _canonical_tautomer(mol: Mol) -> tuple[Mol, str]:

@@ -14,6 +14,7 @@ from vgib.data import catalog
 from vgib.data.molecules import Molecules, from_smiles, read_molecules
 from vgib.data.packed import PackedGraphs
 from vgib.data.pyg_files import holds_data, read_data_files
+from vgib.data.records import open_table
 from vgib.data.splits import Split, file_order_split, random_split, scaffold_split
 from vgib.data.tu import read_tu
 from vgib.errors import InputError, unknown_name
@@ -64,8 +65,11 @@ def load_graphs(
         return _first(graphs, limit)
     if path.is_file():
         if target is None and labeled and ".smi" not in path.suffixes:
+            with open_table(path, how=how) as opened:
+                columns = ", ".join(opened.columns or ())
             raise InputError(
-                f"{path} is a table of molecules; name the column to learn with target"
+                f"{path} is a table of molecules; name the column to learn with target. "
+                f"Columns: {columns}"
             )
         return read_molecules(
             path,

@@ -380,9 +380,10 @@ def _joined(chunks: Iterator[Molecules], name: str) -> Molecules:
     if rejected:
         first = rejected[0]
         logger.warning(
-            "%s: left out %d lines; the first is line %d: %s",
+            "%s: left out %d %s; the first is line %d: %s",
             name,
             len(rejected),
+            "line" if len(rejected) == 1 else "lines",
             first.line,
             first.reason,
         )

@@ -14,7 +14,7 @@ import numpy.typing as npt
 import torch
 
 from vgib.chem.alerts import structural_alerts
-from vgib.chem.domain import LARGE, outside_domain
+from vgib.chem.domain import LARGE, metals_left_out, outside_domain
 from vgib.chem.mol import Mol, as_mol
 from vgib.chem.similarity import packed_bits, tanimoto
 from vgib.data.files import read_safetensors, write_safetensors
@@ -132,7 +132,10 @@ class Known:
 
 
 def beside(
-    mols: Sequence[Mol | str], known: Known | None, largest: int | None = None
+    mols: Sequence[Mol | str],
+    known: Known | None,
+    largest: int | None = None,
+    notes: Sequence[str | None] | None = None,
 ) -> list[Beside]:
     """What stands beside the prediction of each molecule.
 
@@ -141,12 +144,15 @@ def beside(
         known: What the model learned from, where its folder tells it.
         largest: The heavy atoms of the largest molecules that it learned from, where its card
             tells.
+        notes: What was changed of each before use, if anything was.
     """
     found = []
-    for each in mols:
+    for each, note in zip(mols, notes or [None] * len(mols), strict=True):
         mol = as_mol(each)
         alerts = [f"{alert.name} ({alert.source})" for alert in structural_alerts(mol)]
         warnings = outside_domain(mol, largest or LARGE)
+        if metals := metals_left_out(note):
+            warnings.insert(0, metals)
         nearest = () if known is None else known.nearest(mol)
         if nearest and nearest[0].similarity < FAR:
             warnings.append(

@@ -151,7 +151,8 @@ def _about(service: Service, has_editor: bool) -> APIRouter:
 
 def _described(shelf: ModelShelf, name: str) -> schemas.ModelAnswer:
     card = shelf.card(name)
-    own = {"name": name, "members": len(shelf.get(name).members())}
+    names = [card.words.name(one) for one in card.classes] if card.classes is not None else None
+    own = {"name": name, "members": len(shelf.get(name).members()), "class_names": names}
     kept = set(schemas.ModelAnswer.model_fields) - set(own)
     return schemas.ModelAnswer.model_validate(own | card.model_dump(include=kept))
 

@@ -292,6 +292,7 @@ class ModelAnswer(BaseModel):
     unit: str
     license: str
     classes: list[int] | None
+    class_names: list[str] | None = Field(description="What the classes are called, in order.")
     members: int
     headline: str
     caution: str = ""

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import asdict, dataclass, fields, replace
 from functools import cached_property, partial
-from itertools import chain
+from itertools import chain, count
 from pathlib import Path
 from typing import Any, Literal
 
@@ -123,7 +123,9 @@ class _Outputs:
     ) -> None:
         self.work, self.writing, self.schema = work, writing, schema
         self.parts, self.stack = parts, stack
-        self.refused = free_rejected_file(writing.outs[0]) if writing.outs else None
+        self.refused = (
+            stack.enter_context(free_rejected_file(writing.outs[0])) if writing.outs else None
+        )
         self.pages = [out for out in writing.outs if out.suffix.lower() == ".html"]
         self.gallery = Gallery()
         self.ledger = Ledger(writing.measured, classes=work.card.classes)
@@ -304,13 +306,26 @@ def rejected_file(out: Path) -> Path:
     return out.with_name(out.stem + REJECTED_END)
 
 
-def free_rejected_file(out: Path) -> Path:
-    """The side file, under a name that is free: its owner may have corrected an earlier one."""
-    path, number = rejected_file(out), 1
-    while path.exists():
-        number += 1
-        path = out.with_name(f"{out.stem}.{number}{REJECTED_END}")
-    return path
+@contextmanager
+def free_rejected_file(out: Path) -> Iterator[Path]:
+    """The side file, under a name that is free: its owner may have corrected an earlier one.
+
+    No other run takes the name before the block ends.
+    """
+    for number in count(1):
+        path = (
+            out.with_name(f"{out.stem}.{number}{REJECTED_END}")
+            if number > 1
+            else rejected_file(out)
+        )
+        with ExitStack() as stack:
+            try:
+                stack.enter_context(locked(path.with_name(f".{path.name}.lock"), repr(str(path))))
+            except InputError:  # another run writes it
+                continue
+            if not path.exists():
+                yield path
+                return
 
 
 def _shown(row: dict[str, Any], card: Card) -> dict[str, Any]:

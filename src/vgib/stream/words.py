@@ -50,9 +50,18 @@ def facts(row: dict[str, Any], card: Card) -> Iterator[tuple[str, str]]:
     for near in (row.get("nearest") or [])[:1]:
         seen = "the same in training" if near["similarity"] == 1 else "nearest in training"
         shown = f" {near['smiles']}" if near["smiles"] else ""
-        yield seen, f"similarity {near['similarity']:.2f}, measured {near['measured']:.3g}{shown}"
+        measured = _measured(near["measured"], card)
+        yield seen, f"similarity {near['similarity']:.2f}, measured {measured}{shown}"
+    if row.get("nearest") == []:
+        yield "training", "the model does not tell whether it learned from such molecules"
     if row.get("alerts"):
         yield "alerts", "; ".join(row["alerts"])
+
+
+def _measured(value: float, card: Card) -> str:
+    """A measured value, or the name of a measured class."""
+    is_class = card.classes is not None and not card.targets
+    return card.words.name(int(value)) if is_class else f"{value:.3g}"
 
 
 def _share_below(percentile: float) -> str:
@@ -97,8 +106,9 @@ def _of_parts(card: Card) -> str:
     # As if the two were independent: they vary together, so that what is sure this way is sure.
     unsure = math.hypot(own["high"] - own["low"], random["high"] - random["low"]) / 2
     told = "no better" if abs(better) <= unsure else "better" if better > 0 else "worse"
+    chance = " (a difference that may be chance)" if told == "no better" and better > 0 else ""
     return (
         "What the model predicts from the atoms that score at least one half, on their own, "
         f"{what} {values[0]}, and from a random part of the same size {what.split()[-1]} "
-        f"{values[1]}: its parts are {told} than random ones."
+        f"{values[1]}{chance}: its parts are {told} than random ones."
     )

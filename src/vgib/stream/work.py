@@ -202,19 +202,19 @@ class Recognize:
             "effects": effects,
             "subgraphs": _subgraphs(found),
             "why_none": why_none,
-            **self._beside(answer),
+            **self._beside(answer, notes),
             "model": [self.name] * len(found),
             **{field.name: records[field.name] for field in carried},
         }
         return pa.table(columns, schema=self.schema(carried))
 
-    def _beside(self, answer: Answer) -> dict[str, Any]:
+    def _beside(self, answer: Answer, notes: Sequence[str | None]) -> dict[str, Any]:
         """What stands beside each prediction."""
         if not self.details:
             return {name: pa.nulls(len(answer.graphs), kind) for name, kind in BESIDE.items()}
         half = self.card.interval
         mols = answer.mols or answer.graphs.ids or ()
-        told = beside(mols, self.recognizer.known_, self.card.largest)
+        told = beside(mols, self.recognizer.known_, self.card.largest, notes)
         return {
             "interval": [
                 None if half is None else [value - half, value + half] for value in answer.followed

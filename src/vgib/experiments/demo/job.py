@@ -201,7 +201,7 @@ def _listed(nodes: tuple[int, ...]) -> str:
 def _table(found: dict[str, Any]) -> str:
     rows = [
         (
-            in_words(name.removeprefix("control_")),
+            in_words(name),
             f"{value['value']:.3f}",
             f"{value['low']:.3f} to {value['high']:.3f}",
         )

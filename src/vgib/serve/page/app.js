@@ -105,11 +105,13 @@ function nearestStep(atoms) {
   return far.indexOf(Math.min(...far));
 }
 
-async function askWhatIf() {
-  const own = state.own;
+/** Asks what is predicted from the atoms that the user keeps; `tell` is called with what comes of it. */
+async function askWhatIf(tell = () => {}) {
+  const { own, found } = state;
   try {
-    const asked = { molecule: state.found.smiles, model: state.found.model, atoms: [...own].sort((a, b) => a - b) };
+    const asked = { molecule: found.smiles, model: found.model, atoms: [...own].sort((a, b) => a - b) };
     const answer = await api.post("/whatif", asked);
+    if (state.found === found) tell(told(answer.value), as().change(answer.value - found.value));
     if (state.own !== own) return; // changed meanwhile
     state.ownAnswer = answer;
     complain("");
@@ -177,7 +179,7 @@ function renderPrediction() {
   $("value").textContent = minus(found.statement);
   $("spread").textContent = many ? `±\u00a0${as().spread(found.spread)}` : "";
   $("members-told").textContent = ofMembers(found);
-  const facts = besides(found, model()?.classes);
+  const facts = besides(found, model());
   $("beside").replaceChildren(...facts.map(([title, text]) => h("li", { class: title === "Careful" ? "careful" : null }, h("b", {}, `${title}: `), text)));
   $("members").replaceChildren(many ? chart.members(found.members, found.value, told) : "");
   $("note").textContent = found.note ?? "";
@@ -202,14 +204,14 @@ function lightPiece(atoms) {
   $("piece-picture").replaceChildren(molecule({ sketch: found.sketch, fills: found.effects.map(effectColor), kept: new Set(atoms), label }));
 }
 
-function remove(atoms) {
+function remove(atoms, tell) {
   const gone = new Set(atoms);
   state.own = new Set([...state.found.scores.keys()].filter((atom) => !gone.has(atom)));
   state.ownAnswer = null;
   renderPicture();
   renderPart();
   remember();
-  askWhatIf();
+  askWhatIf(tell);
 }
 
 function renderPicture() {

@@ -17,7 +17,8 @@ function removal(one, all) {
  * @param color    the color of an effect
  * @param unit     of the effects
  * @param onLight  called with the atoms of the piece that is pointed at, or with none
- * @param onRemove called with the atoms of a piece that is to be taken away
+ * @param onRemove called with the atoms of a piece that is to be taken away, and with a function
+ *                 that takes the prediction without it, and the change, and shows both in its row
  */
 export function piecesTable({ pieces, atoms, color, unit, onLight, onRemove }) {
   const largest = Math.max(...pieces.map((one) => Math.abs(one.effect))) || 1;
@@ -25,11 +26,16 @@ export function piecesTable({ pieces, atoms, color, unit, onLight, onRemove }) {
     const width = Math.round((60 * Math.abs(effect)) / largest);
     return h("span", { class: "bar", style: `width:${width}px;background:${color(effect)}`, "aria-hidden": "true" });
   };
-  const button = (one) => h("button", { type: "button", class: "quiet small", "aria-label": removal(one, pieces), onclick: () => onRemove(one.atoms) }, "Remove");
+  const button = (one) => {
+    const without = h("span", { class: "without" });
+    const tell = (value, change) => without.replaceChildren(h("b", {}, value), ` (${change})`);
+    const onclick = () => onRemove(one.atoms, tell);
+    return [h("button", { type: "button", class: "quiet small", "aria-label": removal(one, pieces), onclick }, "Remove"), without];
+  };
   const columns = [
     ["Piece", (one) => [h("code", {}, one.smiles), one.name ? ` ${one.name}` : ""], false],
     ["Effect", (one) => [signed(one.effect), " ", bar(one)], false],
-    ["", (one) => (one.atoms.length < atoms ? button(one) : ""), false],
+    ["Without it", (one) => (one.atoms.length < atoms ? button(one) : ""), false],
   ];
   const made = table(columns, pieces, `Pieces of the molecule with their effects, in ${unit}`);
   const rows = [...made.tBodies[0].rows];

@@ -80,8 +80,9 @@ async function recognizeAll(limits, model) {
   try {
     await api.upload(file, query, receive, asking.signal);
   } catch (error) {
+    if (state.asking !== asking) return; // another upload took its place
     if (error.name !== "AbortError") complain(error.message);
-    else if (state.rows.length) complain("Stopped; what was done until then is shown.");
+    else complain(state.rows.length ? "Stopped; what was done until then is shown." : "Stopped before any molecule was done.");
   }
   show($("table-progress"), false);
   if (state.asking !== asking || !(state.rows.length + state.rejected.length)) return;

@@ -19,24 +19,25 @@ export function ofMembers(found) {
   return `${what}Mean and standard deviation${unit} of ${found.members.length} members: networks that differ in their seed alone.`;
 }
 
-function nearest([one], isClass) {
-  const measured = `measured ${isClass ? `class ${one.measured}` : number(one.measured)}${one.smiles ? ` (${one.smiles})` : ""}`;
+function nearest([one], model) {
+  const named = model?.classes ? model.class_names[model.classes.indexOf(one.measured)] ?? `class ${one.measured}` : number(one.measured);
+  const measured = `measured ${named}${one.smiles ? ` (${one.smiles})` : ""}`;
   return one.similarity === 1
     ? ["Like one in training", `cannot be told apart from a training molecule, ${measured}`]
     : ["Nearest in training", `similarity ${one.similarity.toFixed(2)}, ${measured}`];
 }
 
 /** What to know before the prediction is trusted, what is against it first. */
-export function besides(found, classes) {
+export function besides(found, model) {
   const as = wordingOf(found);
   const facts = found.warnings.map((warning) => ["Careful", `this molecule ${warning}`]);
   if (found.interval) {
     const [low, high] = found.interval;
     facts.push(["Nine of ten", `measured values of held-out molecules lay in such an interval: ${as.value(low)} to ${as.full(high)}`]);
   }
-  const what = !as.isProbability ? "value" : classes?.length > 2 ? "probability of the likeliest class" : found.quantity;
+  const what = !as.isProbability ? "value" : model?.classes?.length > 2 ? "probability of the likeliest class" : found.quantity;
   facts.push(["Among known drugs", `a higher ${what} than ${shareBelow(found.percentile, DRUGS)} drugs`]);
-  if (found.nearest.length) facts.push(nearest(found.nearest, as.isProbability));
+  facts.push(found.nearest.length ? nearest(found.nearest, model) : ["Training", "the model does not tell whether it learned from such molecules"]);
   if (found.alerts.length) facts.push(["Structural alerts", found.alerts.join("; ")]);
   return facts;
 }

@@ -51,7 +51,6 @@ ELSEWHERE = {
     "explain/plan.py": "tests/explain/test_frozen.py",
     "model/configured.py": "tests/model/test_recognizer.py",
     "model/parts.py": "tests/model/test_answer.py",
-    "model/subgraphs.py": "tests/model/test_answer.py",
     "stream/schema.py": "tests/stream/test_work.py",
     "train/checkpoint.py": "tests/train/test_loop.py",
 }

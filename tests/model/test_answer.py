@@ -172,6 +172,10 @@ def test_scores_may_come_from_elsewhere(answer: Answer) -> None:
     assert np.array_equal(other.node_scores, scores)
     assert np.array_equal(other.predictions, answer.predictions)
     assert other.choose(Selection(0.4)) == find_subgraphs(answer.graphs, scores, keep_ratio=0.4)
+    for place in range(answer.members):
+        alone = other.member(place)
+        assert np.array_equal(alone.node_scores, scores)
+        assert np.array_equal(alone.predictions, answer.member(place).predictions)
 
 
 def test_a_part_is_predicted_like_a_graph_of_its_own(

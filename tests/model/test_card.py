@@ -115,6 +115,10 @@ DAMAGES: dict[str, tuple[Callable[[Path], Any], str]] = {
     "unknown key": (lambda f: change(f, color="red"), "color: extra inputs are not permitted"),
     "wrong value": (lambda f: change(f, task="guess"), "task: input should be 'regression'"),
     "other atoms": (lambda f: change(f, features_version=0), "version 0 of the rich atom features"),
+    "names of other outputs": (
+        lambda f: change(f, targets=["a", "b", "c"]),
+        "size mismatch: 3 targets for 1 outputs",
+    ),
     "exchanged": (exchange_weights, "the checksum differs"),
     "truncated": (truncate_weights, "the checksum differs"),
     "no weights": (lambda f: (f / WEIGHTS_FILE).unlink(), "cannot be used"),

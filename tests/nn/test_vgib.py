@@ -277,7 +277,7 @@ def test_worths_of_closed_nodes_add_up_to_what_a_mask_loses() -> None:
     bottleneck, encoded = NodeVGIB(SITE, beta=0.7).eval(), encoded_star()
     keep, logits = torch.tensor([1.0, 0.0, 0.25, 1.0, 0.0]), torch.randn(5)
     bottleneck.draw_masks = lambda adj, graphs: keep  # type: ignore[assignment]
-    x = bottleneck.part_inputs(encoded)
+    x = bottleneck.predictor.embed(encoded)
     with seeded(1), torch.no_grad():
         bottleneck.predictor.head[-1].weight.mul_(20)  # so that nodes tell something
         whole = bottleneck.predictor(x, encoded.adj, encoded.graphs, torch.ones(5))

@@ -24,7 +24,7 @@ def test_shares_come_in_any_kind(share):
     assert Selection.of(share).sizes_asked == pytest.approx((0.3,))
 
 
-@pytest.mark.parametrize("share", [0, -0.1, 1.5, float("nan"), [], [0.5, 2]])
+@pytest.mark.parametrize("share", [0, -0.1, 1.5, float("nan"), [], [0.5, 2], "half", [None]])
 def test_a_share_that_is_none_is_refused(share):
     with pytest.raises(InputError, match="keep_ratio"):
         Selection.of(share)

@@ -35,8 +35,6 @@ EPOCHS = 100
 """As so many epochs a stage counts to a bottleneck that has a schedule in epochs."""
 
 FORMAT = "vgib-explainer"
-SETTINGS = ("seed", "task", "returns", "target", "pick", "steps", "batch_size", "lr", "clip")
-"""What a saved explainer says of the model and of its fitting, besides its bottleneck's options."""
 
 INNER_LR = 1e-2
 """Learning rate of the inner level (GIB's critic)."""
@@ -132,7 +130,7 @@ class Adapted(Amortized):
             "model": self.fitted and self.model_,
             "site": asdict(self.site_),
             "options": self.options,
-            "settings": {name: getattr(self, name) for name in SETTINGS},
+            "settings": {name: getattr(self, name) for name in option_names(Amortized)},
             "spread": self.spread_,
         }
         tensors = {k: v.detach().cpu().clone() for k, v in self.fitted.state_dict().items()}
@@ -204,17 +202,11 @@ class Adapted(Amortized):
             state, z = case.clean.states[-1], perturbed.z
             z = z[:, : state[0].numel()].to(state)
             return case.frozen.run(case.batch, on_last=lambda _: z.reshape(state.shape)).output
-        weight = perturbed.edge_weight
-        if weight is None:
-            assert perturbed.attention is not None
-            weight = case.batch.adj.with_ends(perturbed.attention).edge_weight
-            assert weight is not None
-        draws = weight.unbind() if weight.dim() == 2 else (weight,)
-        seen = [case.frozen.run(case.batch, edge_weight=draw).output for draw in draws]
-        return torch.stack(seen).mean(0) if len(seen) > 1 else seen[0]
+        return perturbed.over_draws(
+            lambda weight: case.frozen.run(case.batch, edge_weight=weight).output
+        )
 
     def explain(self, case: Case) -> Tensor:
-        """The bottleneck's scores."""
         perturbed: Perturbed = self.fitted(encoded_of(case))
         return perturbed.scores
 

@@ -28,11 +28,11 @@ class Amortized(Explainer):
         batch_size: Graphs in one step.
         lr: Learning rate at the start; it falls to 0 along a cosine.
         clip: Largest norm of the gradient.
-        rest: See :class:`Explainer`.
 
     Attributes:
         module_: What was learned.
         losses_: The loss of each step.
+        spread_: The unit of a value's error: the spread of the predictions.
     """
 
     needs_fit = True
@@ -51,21 +51,23 @@ class Amortized(Explainer):
             check_positive(name, value)
         self.steps, self.batch_size, self.lr, self.clip = steps, batch_size, lr, clip
         self.module_: nn.Module | None = None
+        self.spread_ = 1.0
         self.losses_: list[float] = []
 
     def fit(self, model: nn.Module, graphs: Graphs) -> Self:
         """Learns to explain this model from these graphs; labels are not asked for."""
         data = as_graphs(graphs)
+        self.spread_ = 1.0
         frozen = self.freeze(model)
         index = (data.sizes > 0).nonzero().flatten()
         if not len(index):
             raise InputError("there is no graph with a node to learn from")
         with seeded(self.seed):
             first = Case.of(frozen, data.batch(index[: self.batch_size]))
-            self.spread_ = _spread(frozen, first)
+            if not frozen.is_classifier and first.batch.num_graphs > 1:
+                self.spread_ = float(first.clean.output.std()) or 1.0
             frozen.spread = self.spread_
             self.module_ = module = self.build(first)
-            self.prepare(frozen, data, index)
             losses: list[Tensor] = []
             for steps, trained in self.stages():
                 adam = torch.optim.Adam(trained, lr=self.lr, fused=True)
@@ -85,21 +87,12 @@ class Amortized(Explainer):
     def freeze(self, model: nn.Module) -> Frozen:
         """The private copy, which measures values in the unit that was learned."""
         frozen = super().freeze(model)
-        frozen.spread = getattr(self, "spread_", 1.0)
+        frozen.spread = self.spread_
         return frozen
 
     def build(self, case: Case) -> nn.Module:
         """The module to be trained, made to fit this case."""
         raise TypeError(f"{type(self).__name__} must define build(case) -> nn.Module")
-
-    def prepare(self, frozen: Frozen, graphs: PackedGraphs, index: Tensor) -> None:
-        """What is done between ``build`` and the first step; here: nothing.
-
-        Args:
-            frozen: The model.
-            graphs: Those that are learned from.
-            index: Which of them have a node.
-        """
 
     def stages(self) -> Iterator[tuple[int, list[nn.Parameter]]]:
         """How many steps there are, and what they move; most methods learn in one stage."""
@@ -126,14 +119,6 @@ def _draws(graphs: PackedGraphs, index: Tensor, batch_size: int, steps: int) -> 
         for chunk in torch.split(order, batch_size)[:steps]:
             yield graphs.batch(chunk)
             steps -= 1
-
-
-def _spread(frozen: Frozen, case: Case) -> float:
-    """The unit of a value's error: the spread of the predictions."""
-    if frozen.is_classifier or case.batch.num_graphs < 2:
-        return 1.0
-    spread = float(case.clean.output.std())
-    return spread if spread > 0 else 1.0
 
 
 LEAST_LOOP = 1e-6

@@ -24,12 +24,6 @@ class Forward:
 
     A model takes tensors by name (``x``, ``edge_index``, ``batch``, ``edge_attr``, ``pos`` and
     whatever else the graphs carry), or one PyG ``Data`` that holds them all.
-
-    Args:
-        model: The model.
-
-    Raises:
-        InputError: It cannot be called with graphs.
     """
 
     def __init__(self, model: nn.Module) -> None:

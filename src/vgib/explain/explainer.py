@@ -39,7 +39,6 @@ class Case:
 
     @classmethod
     def of(cls, frozen: Frozen, batch: Batch, goal: Tensor | None = None) -> Self:
-        """The case of these graphs."""
         with torch.no_grad():
             clean = frozen.run(batch)
             is_bad = ~clean.full.isfinite().all(1).cpu()
@@ -62,12 +61,11 @@ class Explainer:
 
     Args:
         seed: Of everything random; the same seed, the same scores.
-        task: What the model predicts; see :class:`vgib.explain.frozen.Frozen`.
+        task: What the model predicts; see :class:`vgib.explain.outputs.Outputs`.
         returns: What the outputs of a classifier are: logits, probabilities or their logarithm.
         target: The class, label or value to explain, by its number; what is predicted when
             ``None``.
         pick: Which part of a tuple or dict that the model gives is its output.
-        rest: Nothing; what is left here is refused with a list of what could be meant.
     """
 
     removal: Removal = "none"
@@ -91,6 +89,11 @@ class Explainer:
         self.task: ModelTask | None = task
         self.returns: Returns = returns
         self.target, self.pick = target, pick
+
+    @property
+    def is_ready(self) -> bool:
+        """Whether there is nothing to learn, or it has been learned."""
+        return not self.needs_fit or getattr(self, "module_", None) is not None
 
     def fit(self, model: nn.Module, graphs: Graphs) -> Self:
         """Learns from graphs, where there is something to learn; here: nothing."""
@@ -136,7 +139,6 @@ class RandomScores(Explainer):
     """The control: uniform scores."""
 
     def explain(self, case: Case) -> Tensor:
-        """Drawn, not computed."""
         return torch.rand(case.batch.x.shape[0])
 
 

@@ -7,7 +7,7 @@ never printed without the name of its own.
 
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
-from typing import Any, Literal, TypedDict, Unpack
+from typing import Any, Literal, TypedDict, Unpack, get_args
 
 import numpy as np
 import torch
@@ -24,7 +24,7 @@ from vgib.select import masks as select
 
 Definition = Literal["accuracy", "agreement", "probability", "change"]
 Induced = Callable[[PackedGraphs, Tensor], PackedGraphs]
-DEFINITIONS: tuple[Definition, ...] = ("accuracy", "agreement", "probability", "change")
+DEFINITIONS: tuple[Definition, ...] = get_args(Definition)
 KEEP_RATIOS = (0.3, 0.35, 0.4, 0.45, 0.5, 0.55, 0.6)
 MOST_EDGES = 20_000_000
 """Of all copies of the graphs in memory at once."""
@@ -37,7 +37,7 @@ class Judging(TypedDict, total=False):
         definition: See :func:`fidelity`; ``accuracy`` for a classifier with labels, ``agreement``
             without, ``change`` for values, when left out.
         y: Labels, where the graphs carry none.
-        task: What the model predicts; see :class:`vgib.explain.frozen.Frozen`.
+        task: What the model predicts; see :class:`vgib.explain.outputs.Outputs`.
         returns: What the outputs of a classifier are: logits (``"raw"``), probabilities or their
             logarithm.
     """
@@ -75,7 +75,6 @@ class Fidelity:
     random_minus: Estimate
 
     def to_json(self) -> dict[str, Any]:
-        """The fields by name."""
         return asdict(self)
 
     def __str__(self) -> str:
@@ -208,17 +207,15 @@ class Judge:
         model: nn.Module,
         graphs: Graphs,
         *,
-        definition: Definition | None = None,
-        y: Tensor | None = None,
-        task: ModelTask | None = None,
-        returns: Returns = "raw",
         induced: Induced = PackedGraphs.induced,
+        **judging: Unpack[Judging],
     ) -> None:
-        self.graphs, self.y = with_labels(graphs, y)
-        self.frozen = Frozen(model, task=task, returns=returns)
+        self.graphs, self.y = with_labels(graphs, judging.get("y"))
+        returns = judging.get("returns", "raw")
+        self.frozen = Frozen(model, task=judging.get("task"), returns=returns)
         self.induced = induced
         self.whole = predictions(self.frozen, self.graphs)
-        self.definition = self._checked(definition)
+        self.definition = self._checked(judging.get("definition"))
 
     def _checked(self, definition: Definition | None) -> Definition:
         """The definition that was asked for, or the usual one for such a model and labels."""
@@ -271,13 +268,20 @@ class Judge:
         whole = self.whole.to(outputs)
         if definition == "change":
             return (outputs - whole).abs().mean(2)
-        measure = {
-            "accuracy": self.is_right,
-            "agreement": self.is_unchanged,
-            "probability": self.probability,
-        }[definition]
-        parts = torch.stack([measure(output).to(outputs) for output in outputs])
-        return torch.where(outputs.isnan().any(2), torch.nan, measure(whole).to(outputs) - parts)
+        said = [self._measured(output, definition).to(outputs) for output in (whole, *outputs)]
+        return torch.where(outputs.isnan().any(2), torch.nan, said[0] - torch.stack(said[1:]))
+
+    def _measured(self, output: Tensor, definition: Definition) -> Tensor:
+        """What a definition compares: whether the class is right or that of the whole graph, or
+        the probability of the latter, ``[graphs]``.
+        """
+        if definition == "accuracy":
+            return self.is_right(output)
+        of_whole = self._class(self.whole)
+        if definition == "agreement":
+            return torch.eq(self._class(output), of_whole)
+        chances = self.frozen.log_probabilities(output).exp()
+        return chances.gather(1, of_whole.unsqueeze(1)).squeeze(1)
 
     def outputs(self, masks: Tensor) -> Tensor:
         """``[masks, graphs, outputs]``: all parts of all graphs as one set, or a few large ones."""
@@ -293,15 +297,6 @@ class Judge:
     def is_right(self, output: Tensor) -> Tensor:
         """Whether the predicted class of each graph is the true one, ``bool [graphs]``."""
         return torch.eq(self._class(output), torch.as_tensor(self.y))
-
-    def is_unchanged(self, output: Tensor) -> Tensor:
-        """Whether the predicted class is that of the whole graph, ``bool [graphs]``."""
-        return torch.eq(self._class(output), self._class(self.whole))
-
-    def probability(self, output: Tensor) -> Tensor:
-        """The probability of the class that is predicted for the whole graph, ``[graphs]``."""
-        chosen = self._class(self.whole).unsqueeze(1)
-        return self.frozen.log_probabilities(output).exp().gather(1, chosen).squeeze(1)
 
     def _class(self, output: Tensor) -> Tensor:
         return self.frozen.log_probabilities(output).argmax(1)

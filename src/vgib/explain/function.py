@@ -5,18 +5,18 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib import import_module
-from typing import TYPE_CHECKING, TypeAlias, cast, get_args
+from typing import TYPE_CHECKING, TypeAlias, cast
 
 import numpy as np
 import numpy.typing as npt
 
-from vgib.chem.closing import Replacement, closed_smiles
-from vgib.chem.divide import DIVISIONS, Division, divide
+from vgib.chem.closing import REPLACEMENTS, Replacement, closed_smiles
+from vgib.chem.divide import Division, divide
 from vgib.chem.fragment import fragment
 from vgib.chem.groups import functional_groups
 from vgib.chem.mol import Parsed, bonds_of, parse
 from vgib.errors import InputError, VgibError, unknown_name
-from vgib.model.effects import KINDS, LIMIT, Effects, Game, Kind, Masks, Values, spread_over_nodes
+from vgib.model.effects import LIMIT, Effects, Game, Kind, Masks, Values, spread_over_nodes
 from vgib.model.effects import effects as effects_of
 
 if TYPE_CHECKING:
@@ -29,6 +29,10 @@ SmilesFunction: TypeAlias = Callable[[list[str]], npt.ArrayLike]
 
 AT_ONCE = 64
 """Molecules whose closed forms are in memory together."""
+
+
+NOTHING = "nothing"
+"""Stands, among SMILES, for no molecule at all, of which the value is known."""
 
 
 class FunctionError(VgibError, RuntimeError):
@@ -99,8 +103,7 @@ class MoleculeEffects:
             }
             for part in sorted(self.parts, key=lambda part: -abs(part.effect))
         ]
-        columns = ["smiles", "value", "fragment", "name", "effect", "error", "atoms"]
-        return pd.DataFrame(rows, columns=columns)
+        return pd.DataFrame(rows)
 
 
 def explain_function(
@@ -155,15 +158,18 @@ def explain_function(
         FunctionError: the function failed, or gave something else than one number for each.
         UnknownNameError: a choice has no such name.
     """
-    _check_names(close, effects, replacement)
+    if replacement not in REPLACEMENTS:
+        raise unknown_name("replacement of atoms", replacement, REPLACEMENTS)
     _check_callable(function)
     molecules = [_parsed(text) for text in ([smiles] if isinstance(smiles, str) else smiles)]
     asked = _Asked(function, batch_size)
+    if nothing is not None:
+        asked.known[NOTHING] = nothing
     found: list[MoleculeEffects] = []
     with _bar(len(molecules), progress) as advance:
         for start in range(0, len(molecules), AT_ONCE):
             some = molecules[start : start + AT_ONCE]
-            games = [_game(molecule, close) for molecule in some]
+            games = [Game.of(divide(each.mol, close), bonds_of(each.mol)) for each in some]
             told = effects_of(
                 _predictions(asked, some, replacement, nothing),
                 games,
@@ -180,16 +186,6 @@ def explain_function(
     return found
 
 
-def _check_names(close: Division, effects: Kind, replacement: Replacement) -> None:
-    for name, chosen, known in (
-        ("division of molecules", close, DIVISIONS),
-        ("kind of effects", effects, KINDS),
-        ("replacement of atoms", replacement, get_args(Replacement)),
-    ):
-        if chosen not in known:
-            raise unknown_name(name, chosen, known)
-
-
 def _check_callable(function: object) -> None:
     if not callable(function):
         kind, own = type(function).__name__, "predict" if hasattr(function, "predict") else "method"
@@ -201,11 +197,22 @@ def _check_callable(function: object) -> None:
 def _molecule_effects(molecule: Parsed, game: Game, told: Effects) -> MoleculeEffects:
     """The effects of a molecule with the names of its parts; NaN where it has no value itself."""
     values = told.values if not np.isnan(told.whole) else np.full(len(game), np.nan)
+    names = {group.atoms: group.name for group in functional_groups(molecule.mol)}
+    parts = [tuple(np.flatnonzero(game.part == part).tolist()) for part in range(len(game))]
     return MoleculeEffects(
         smiles=molecule.smiles,
         value=told.whole,
         nothing=told.nothing,
-        parts=_named(molecule, game, values, told.error),
+        parts=tuple(
+            PartEffect(
+                atoms=atoms,
+                fragment=fragment(molecule.mol, atoms, capped=False).smiles,
+                name=names.get(atoms, ""),
+                effect=float(values[part]),
+                error=float(told.error[part]),
+            )
+            for part, atoms in enumerate(parts)
+        ),
         atoms=spread_over_nodes(game, values),
         is_exact=told.is_exact,
         left_out=told.left_out,
@@ -213,11 +220,7 @@ def _molecule_effects(molecule: Parsed, game: Game, told: Effects) -> MoleculeEf
 
 
 def import_function(name: str) -> SmilesFunction:
-    """The function that ``package.module:name`` names; its module is imported, and so run.
-
-    Raises:
-        InputError: the text has another form, or there is no such module or function.
-    """
+    """The function that ``package.module:name`` names; its module is imported, and so run."""
     module, colon, attribute = name.partition(":")
     if not (module and colon and attribute):
         raise InputError(f"{name!r} names no function; write package.module:name")
@@ -243,25 +246,6 @@ def _parsed(text: object) -> Parsed:
         raise InputError(f"{text!r}: {error}") from error
 
 
-def _game(molecule: Parsed, close: Division) -> Game:
-    return Game.of(divide(molecule.mol, close), bonds_of(molecule.mol))
-
-
-def _named(molecule: Parsed, game: Game, values: Values, error: Values) -> tuple[PartEffect, ...]:
-    names = {group.atoms: group.name for group in functional_groups(molecule.mol)}
-    parts = [tuple(np.flatnonzero(game.part == part).tolist()) for part in range(len(game))]
-    return tuple(
-        PartEffect(
-            atoms=atoms,
-            fragment=fragment(molecule.mol, atoms, capped=False).smiles,
-            name=names.get(atoms, ""),
-            effect=float(values[part]),
-            error=float(error[part]),
-        )
-        for part, atoms in enumerate(parts)
-    )
-
-
 def _predictions(
     asked: "_Asked",
     molecules: Sequence[Parsed],
@@ -278,13 +262,9 @@ def _predictions(
                 closed[row] = molecule.smiles  # as it was given
             if nothing is not None:
                 for row in np.flatnonzero(~rows.any(axis=1)):
-                    closed[row] = ""  # need not be asked
+                    closed[row] = NOTHING  # need not be asked
             texts.append(closed)
-        values = asked.about(texts)
-        if nothing is not None:
-            for known, rows in zip(values, masks, strict=True):
-                known[~rows.any(axis=1)] = nothing
-        return values
+        return asked.about(texts)
 
     return value
 

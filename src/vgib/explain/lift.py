@@ -27,26 +27,29 @@ def to_nodes(edge_scores: Tensor, edge_index: Tensor, num_nodes: int) -> Tensor:
     >>> to_nodes(torch.tensor([1.0, 0.6, 0.2, 0.2]), edges, 4)
     tensor([0.8000, 0.5000, 0.2000, 0.0000])
     """
-    both = undirected(edge_scores, edge_index, num_nodes)
+    pairs, means, _ = _undirected(edge_scores, edge_index, num_nodes)
     # Each undirected edge is met once at each of its ends, whichever directions are listed.
-    low, high = edge_index.min(0).values, edge_index.max(0).values
-    key = torch.unique(low * num_nodes + high, return_inverse=True)[1]
-    first = torch.full((int(key.max()) + 1 if len(key) else 0,), len(key))
-    first = first.scatter_reduce(0, key, torch.arange(len(key)), "amin")
-    ends = torch.cat([low[first], high[first]])
-    total = both.new_zeros(num_nodes).index_add(0, ends, both[first].repeat(2))
-    count = both.new_zeros(num_nodes).index_add(0, ends, both.new_ones(len(ends)))
+    ends = torch.cat([pairs // max(num_nodes, 1), pairs % max(num_nodes, 1)])
+    total = means.new_zeros(num_nodes).index_add(0, ends, means.repeat(2))
+    count = means.new_zeros(num_nodes).index_add(0, ends, means.new_ones(len(ends)))
     return total / count.clamp(min=1)
 
 
 def undirected(edge_scores: Tensor, edge_index: Tensor, num_nodes: int) -> Tensor:
     """One score for the two directions of an edge: their mean."""
+    _, means, key = _undirected(edge_scores, edge_index, num_nodes)
+    return means[key]
+
+
+def _undirected(
+    edge_scores: Tensor, edge_index: Tensor, num_nodes: int
+) -> tuple[Tensor, Tensor, Tensor]:
+    """The numbers of the pairs that have an edge, their mean scores, and the pair of each edge."""
     low, high = edge_index.min(0).values, edge_index.max(0).values
-    key = torch.unique(low * num_nodes + high, return_inverse=True)[1]
-    size = int(key.max()) + 1 if len(key) else 0
-    total = edge_scores.new_zeros(size).index_add(0, key, edge_scores)
-    count = edge_scores.new_zeros(size).index_add(0, key, torch.ones_like(edge_scores))
-    return (total / count)[key]
+    pairs, key = torch.unique(low * num_nodes + high, return_inverse=True)
+    total = edge_scores.new_zeros(len(pairs)).index_add(0, key, edge_scores)
+    count = edge_scores.new_zeros(len(pairs)).index_add(0, key, torch.ones_like(edge_scores))
+    return pairs, total / count, key
 
 
 def scaled(values: Tensor, graphs: Segments, flat: float = 1e-6) -> Tensor:

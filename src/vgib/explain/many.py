@@ -15,7 +15,7 @@ from vgib.errors import InputError
 from vgib.explain.explainer import Explainer, Graphs, as_graphs, explainers
 from vgib.explain.judged import say_how_good
 from vgib.explain.lift import to_edges
-from vgib.model.results import Recognitions, recognitions
+from vgib.model.results import Recognitions, edges, recognitions
 from vgib.model.subgraphs import find_subgraphs
 from vgib.select.policy import Rule
 
@@ -95,7 +95,7 @@ def made(method: Any, options: dict[str, Any]) -> Explainer:
 
 def ready(explainer: Explainer, model: nn.Module, graphs: Graphs) -> None:
     """Fits a method that learns and has not learned yet, and says so when it learned little."""
-    if explainer.needs_fit and getattr(explainer, "module_", None) is None:
+    if not explainer.is_ready:
         data = as_graphs(graphs)
         explainer.fit(model, data)
         say_how_good(explainer, model, data)
@@ -114,17 +114,13 @@ def explanation_of(item: Data, scores: Tensor, used: list[str]) -> Explanation:
 
 def _items(graphs: PackedGraphs) -> list[Data]:
     """Packed graphs one by one, without a search for each."""
-    receiver = torch.arange(graphs.num_nodes).repeat_interleave(graphs.indptr.diff())
-    first = graphs.node_ptr[:-1].repeat_interleave(graphs.edge_ptr.diff())
-    edge_index = torch.stack([graphs.col.long(), receiver - first])
     counts = graphs.edge_ptr.diff().tolist()
-    parts = zip(
-        torch.split(graphs.x, graphs.sizes.tolist()),
-        torch.split(edge_index, counts, dim=1),
-        [None] * len(graphs) if graphs.edge_attr is None else torch.split(graphs.edge_attr, counts),
-        strict=True,
+    attr = (
+        [None] * len(graphs) if graphs.edge_attr is None else torch.split(graphs.edge_attr, counts)
     )
-    return [Data(x=x, edge_index=edges, edge_attr=attr) for x, edges, attr in parts]
+    x = torch.split(graphs.x, graphs.sizes.tolist())
+    parts = zip(x, edges(graphs), attr, strict=True)
+    return [Data(x=x, edge_index=torch.from_numpy(own.T), edge_attr=a) for x, own, a in parts]
 
 
 def score(

@@ -71,11 +71,10 @@ def explain_nodes(
     explainer, wanted = made(method, options), _numbers(nodes, whole)
     around = Neighborhoods(explainer.freeze(model), whole)
     asked = around.of(wanted)
-    if fit_on is None:
-        generator = torch.Generator().manual_seed(explainer.seed)
-        drawn = torch.randperm(int(whole.num_nodes or 0), generator=generator)
-        fit_on = drawn[:LEARN_FROM]
-    if explainer.needs_fit and getattr(explainer, "module_", None) is None:
+    if not explainer.is_ready:
+        if fit_on is None:
+            generator = torch.Generator().manual_seed(explainer.seed)
+            fit_on = torch.randperm(around.size, generator=generator)[:LEARN_FROM]
         ready(explainer, model, around.of(_numbers(fit_on, whole)))
     scores = torch.split(
         score(explainer, model, asked, batch_size=batch_size, goal=goal), asked.sizes.tolist()
@@ -89,7 +88,7 @@ def explain_nodes(
     for number, own, place, output, target in zip(
         wanted.tolist(), scores, places, torch.split(run.full, 1), targets, strict=True
     ):
-        mask = own.new_zeros(int(whole.num_nodes or 0)).index_copy(0, place, own)
+        mask = own.new_zeros(around.size).index_copy(0, place, own)
         one = explanation_of(whole, mask, used)
         one.index, one.prediction, one.target = number, output, target
         one.removal = explainer.removal
@@ -101,17 +100,17 @@ class Neighborhoods:
     """Cuts the neighborhoods of nodes out of a graph, as many steps wide as a model can see."""
 
     def __init__(self, frozen: Frozen, whole: Data) -> None:
-        self.whole, self.frozen = whole, frozen
+        self.whole, self.frozen, self.size = whole, frozen, int(whole.num_nodes or 0)
         marked = whole.clone()
-        marked[CENTER] = torch.zeros(int(whole.num_nodes or 0), dtype=torch.bool)
-        self._graph = as_graphs(marked)
-        self._said = frozen.of_nodes(self._graph.batch())
+        marked[CENTER] = torch.zeros(self.size, dtype=torch.bool)
+        batch = as_graphs(marked).batch()
+        self._said = frozen.of_nodes(batch)
         if not frozen.layers:
             raise InputError(
                 f"{frozen.forward.name} has no message-passing layer, which would tell how far it "
                 "sees; single nodes of it cannot be explained"
             )
-        self.hops = len(frozen.run(self._graph.batch()).states) + 1
+        self.hops = len(frozen.run(batch).states) + 1
 
     def of(self, nodes: Tensor) -> PackedGraphs:
         """A graph for each node, checked against what the model says in the whole."""
@@ -128,9 +127,9 @@ class Neighborhoods:
         return found
 
     def _cut(self, number: int) -> Data:
-        whole, size = self.whole, int(self.whole.num_nodes or 0)
+        whole = self.whole
         inside, edges, place, is_inside = k_hop_subgraph(
-            number, self.hops, whole.edge_index, relabel_nodes=True, num_nodes=size
+            number, self.hops, whole.edge_index, relabel_nodes=True, num_nodes=self.size
         )
         part = {}
         for name, value in whole.to_dict().items():

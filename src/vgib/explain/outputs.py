@@ -1,6 +1,6 @@
 """What the outputs of a model mean: classes, labels or values, and which of them is explained."""
 
-from typing import Any, Literal, get_args
+from typing import Any, Literal, TypedDict, get_args
 
 import torch
 from torch import Tensor, nn
@@ -13,14 +13,28 @@ TINY = 1e-12
 """Keeps the logarithm of a probability finite."""
 
 
+class OutputReading(TypedDict, total=False):
+    """How the outputs of a model are read, by name; :class:`Outputs` says what each means."""
+
+    task: ModelTask | None
+    returns: Returns
+    target: int | None
+    pick: int | str | None
+
+
 class Outputs:
     """The meaning of a model's outputs.
 
     Args:
-        task: What they are, ``None`` to find it out; see :class:`vgib.explain.frozen.Frozen`.
+        task: ``"classification"`` (one output for each class), ``"binary"`` (one output for the
+            second class), ``"multilabel"`` (one output for each of several labels) or
+            ``"regression"``. When ``None``: what the model says of itself, else classification for
+            two and more outputs and regression for one.
         returns: What the outputs of a classifier are: raw logits, probabilities or their logarithm.
-        target: The class, label or value to explain.
-        pick: Which part of a tuple or dict is the output.
+        target: The class, label or value to explain, by its number; when ``None`` the predicted
+            class, or all labels or values together.
+        pick: Which part of a tuple (by its place) or dict (by its key) is the output; the first
+            float tensor when ``None``.
 
     Attributes:
         kind: What the outputs are.
@@ -29,7 +43,12 @@ class Outputs:
     """
 
     def __init__(
-        self, task: ModelTask | None, returns: Returns, target: int | None, pick: int | str | None
+        self,
+        *,
+        task: ModelTask | None = None,
+        returns: Returns = "raw",
+        target: int | None = None,
+        pick: int | str | None = None,
     ) -> None:
         if task is not None and task not in get_args(ModelTask):
             raise unknown_name("task", task, get_args(ModelTask))
@@ -54,7 +73,7 @@ class Outputs:
                     f"{wanted!r}; pass pick= one of them"
                 )
             found = parts[wanted]
-        if not isinstance(found, Tensor) or not _is_float(found):
+        if not isinstance(found, Tensor) or not found.is_floating_point():
             raise InputError(
                 f"the model must give one float tensor; got {type(found).__name__}. Wrap it in a "
                 "module that picks the logits"
@@ -65,7 +84,6 @@ class Outputs:
         """Finds out what the outputs are, and refuses what they cannot be.
 
         Args:
-            rows: Some outputs, ``[rows, outputs]``.
             said: The model's own word for its task, which counts where no task was given.
         """
         width = rows.shape[1]
@@ -173,10 +191,6 @@ class Outputs:
     def importance(self, attributions: Tensor) -> Tensor:
         """For classes, what speaks for the goal; for values, what moves them either way."""
         return attributions if self.is_classifier else attributions.abs()
-
-
-def _is_float(value: Any) -> bool:
-    return isinstance(value, Tensor) and value.is_floating_point()
 
 
 def _log_probabilities(output: Tensor, returns: Returns, is_binary: bool) -> Tensor:

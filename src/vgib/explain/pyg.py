@@ -40,9 +40,9 @@ class _Algorithm(ExplainerAlgorithm):  # type: ignore[misc]  # PyG ships no type
 
     methods: ClassVar[tuple[str, ...]] = ()
 
-    def __init__(self, method: str = DEFAULT_EXPLAINER, **options: Any) -> None:
+    def __init__(self, method: str | None = None, **options: Any) -> None:
         super().__init__()
-        explainer = explainers.make(method, **options)
+        explainer = explainers.make(method or self.methods[0], **options)
         assert isinstance(explainer, Adapted)
         self.explainer = explainer
 
@@ -70,7 +70,6 @@ class _Algorithm(ExplainerAlgorithm):  # type: ignore[misc]  # PyG ships no type
 
     @property
     def removal(self) -> str:
-        """How nodes are taken away while it learns."""
         return self.explainer.removal
 
     def forward(
@@ -90,70 +89,61 @@ class _Algorithm(ExplainerAlgorithm):  # type: ignore[misc]  # PyG ships no type
         """
         self._take_settings()
         there, (x, edge_index, target) = x.device, (each.cpu() for each in (x, edge_index, target))
-        batch = None if batch is None else batch.cpu()
         kwargs = {k: v.cpu() if isinstance(v, Tensor) else v for k, v in kwargs.items()}
-        found = self._on_cpu(model, x, edge_index, target, index, batch, kwargs)
-        for name in ("node_mask", "edge_mask"):
-            if name in found:
-                found[name] = found[name].to(there)
-        return found
-
-    def _on_cpu(
-        self,
-        model: nn.Module,
-        x: Tensor,
-        edge_index: Tensor,
-        target: Tensor,
-        index: int | Tensor | None,
-        batch: Tensor | None,
-        kwargs: dict[str, Any],
-    ) -> Explanation:
-        """The masks of graphs that are where they are packed."""
         if self.model_config.task_level == ModelTaskLevel.node:
-            return self._of_nodes(model, Data(x=x, edge_index=edge_index, **kwargs), index, target)
-        graphs = side_by_side(x, edge_index, batch, kwargs)
+            data = Data(x=x, edge_index=edge_index, **kwargs)
+            scores, shares = self._of_nodes(model, data, index, target)
+        else:
+            graphs = side_by_side(x, edge_index, None if batch is None else batch.cpu(), kwargs)
+            scores, shares = self._of_graphs(model, graphs, index, target)
+        return self._masks(scores, edge_index, shares, there)
+
+    def _of_graphs(
+        self, model: nn.Module, graphs: PackedGraphs, index: int | Tensor | None, target: Tensor
+    ) -> tuple[Tensor, Tensor | None]:
+        """Scores of nodes; those of the graphs of ``index`` alone, if it is given."""
         if self.explainer.module_ is None:
             log.warning("fitting on the %d graph(s) to be explained", len(graphs))
             self.fit(model, graphs)
-        goal = self._goal(target)
-        scores = self.explainer.scores(model, graphs.batch(), goal)
+        goal, batch = self._goal(target), graphs.batch()
+        scores = self.explainer.scores(model, batch, goal)
         if index is not None:
-            of_node = torch.zeros(len(x), dtype=torch.int64) if batch is None else batch
-            scores = scores * torch.isin(of_node, torch.as_tensor(index)).to(scores)
-        shares = None
-        if self._mask_type in (MaskType.attributes, MaskType.common_attributes):
-            case = Case.of(self.explainer.freeze(model), graphs.batch(), goal)
-            shares = feature_shares(case)
-        return self._masks(scores, edge_index, shares)
+            asked = torch.isin(batch.graphs.batch, torch.as_tensor(index).cpu())
+            scores = scores * asked.to(scores)
+        if not self._wants_features:
+            return scores, None
+        return scores, feature_shares(Case.of(self.explainer.freeze(model), batch, goal))
 
     def _goal(self, target: Tensor) -> Tensor | None:
         """The classes that are asked for; of values there is nothing to choose."""
         return target.view(-1) if self.explainer.task in ("binary", "classification") else None
 
     @property
-    def _mask_type(self) -> MaskType | None:
-        return self.explainer_config.node_mask_type
+    def _wants_features(self) -> bool:
+        wanted = self.explainer_config.node_mask_type
+        return wanted in (MaskType.attributes, MaskType.common_attributes)
 
-    def _masks(self, scores: Tensor, edge_index: Tensor, shares: Tensor | None) -> Explanation:
+    def _masks(
+        self, scores: Tensor, edge_index: Tensor, shares: Tensor | None, device: torch.device
+    ) -> Explanation:
         """Node scores in the forms that PyG's settings ask for."""
-        node = scores.unsqueeze(1)
+        node, wanted = scores.unsqueeze(1), self.explainer_config
         if shares is not None:
             node = node * shares
-        if self._mask_type == MaskType.common_attributes:
+        if wanted.node_mask_type == MaskType.common_attributes:
             node = node.mean(0, keepdim=True)
-        wants_edges = self.explainer_config.edge_mask_type is not None
+        edge = None if wanted.edge_mask_type is None else to_edges(scores, edge_index).to(device)
         return Explanation(
-            node_mask=None if self._mask_type is None else node,
-            edge_mask=to_edges(scores, edge_index) if wants_edges else None,
+            node_mask=None if wanted.node_mask_type is None else node.to(device), edge_mask=edge
         )
 
     def _of_nodes(
         self, model: nn.Module, data: Data, index: int | Tensor | None, target: Tensor
-    ) -> Explanation:
-        """The neighborhoods of the nodes of ``index``; of several, the best score of each node."""
+    ) -> tuple[Tensor, Tensor | None]:
+        """Scores around the nodes of ``index``; of several nodes, the best score of each node."""
         if index is None:
             raise InputError("say which node is to be explained: explainer(..., index=10)")
-        numbers, goal = torch.as_tensor(index).flatten(), self._goal(target)
+        numbers, goal = torch.as_tensor(index).cpu().flatten(), self._goal(target)
         if goal is not None and len(goal) != len(data.x):
             raise InputError(
                 f"target has {len(goal)} classes; give one for each of {len(data.x)} nodes"
@@ -161,10 +151,7 @@ class _Algorithm(ExplainerAlgorithm):  # type: ignore[misc]  # PyG ships no type
         asked = None if goal is None else goal[numbers]
         found = explain_nodes(model, data, numbers, self.explainer, goal=asked)
         scores = torch.stack([one.node_mask.squeeze(1) for one in found]).amax(0)
-        shares = None
-        if self._mask_type in (MaskType.attributes, MaskType.common_attributes):
-            shares = data.x.new_ones(data.x.shape)
-        return self._masks(scores, data.edge_index, shares)
+        return scores, data.x.new_ones(data.x.shape) if self._wants_features else None
 
     def supports(self) -> bool:
         """Graphs and nodes, in every combination of masks that GNNExplainer takes."""
@@ -206,17 +193,11 @@ class GIBExplainer(_Algorithm):
 
     methods = ("gib",)
 
-    def __init__(self, **options: Any) -> None:
-        super().__init__("gib", **options)
-
 
 class GSATExplainer(_Algorithm):
     """Graph stochastic attention; options of :class:`vgib.nn.gsat.GSAT`."""
 
     methods = ("gsat",)
-
-    def __init__(self, **options: Any) -> None:
-        super().__init__("gsat", **options)
 
 
 def side_by_side(

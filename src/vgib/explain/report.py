@@ -12,7 +12,6 @@ from time import perf_counter
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 import torch
 from torch import Tensor
@@ -20,12 +19,13 @@ from torch import Tensor
 from vgib.config import DEFAULT_EXPLAINER
 from vgib.data.capped import atom_features
 from vgib.data.files import json_text, replacing_folder, write_text
-from vgib.data.molecules import Molecules, Rejected
+from vgib.data.molecules import Molecules
 from vgib.data.packed import PackedGraphs
 from vgib.errors import InputError
 from vgib.explain.explainer import Explainer, explainers
 from vgib.explain.fidelity import KEEP_RATIOS, Definition, Judge, mean_shares, with_control
 from vgib.explain.truth import ground_truth
+from vgib.metrics import Array
 from vgib.model.answer import Answer
 from vgib.model.labels import as_targets
 from vgib.model.recognizer import SubgraphRecognizer
@@ -34,7 +34,6 @@ from vgib.page.html import gallery, page, paragraph, section, short, table
 from vgib.select.masks import mask_of
 from vgib.select.policy import By, Rule, Selection
 
-Array = npt.NDArray[Any]
 Tell = Callable[[str, int, int | None], None]
 """Called with a stage, how much of it is done, and of how much, where that is known."""
 
@@ -105,6 +104,8 @@ def explain_graphs(
     explainer = explainers.make(method, **({"seed": seed} if isinstance(method, str) else {}))
     packed = model.pack(graphs)
     data, numbers = _with_nodes(packed)
+    is_read = isinstance(graphs, Molecules)
+    rows, rejected = (graphs.rows, graphs.rejected) if is_read else (np.arange(len(packed)), ())
     selection = asked.for_graphs(molecules=atom_features(data) is not None)
     start = perf_counter()
     if explainer.needs_fit:
@@ -124,7 +125,7 @@ def explain_graphs(
         "task": model.card_.task,
         "graphs": len(data),
         "without_nodes": len(packed) - len(data),
-        "refused": [line._asdict() for line in _rejected(graphs)],
+        "refused": [line._asdict() for line in rejected],
         "keep_ratio": keep_ratio,
         "rule": selection.rule,
         "by": selection.by,
@@ -133,12 +134,7 @@ def explain_graphs(
         "milliseconds_each": round(1000 * (scored - fitted) / len(data), 3),
         **_measured(model, answer, found, selection, seed),
     }
-    rows = graphs.rows if isinstance(graphs, Molecules) else np.arange(len(packed))
     return Explained(found, rows[numbers], metrics)
-
-
-def _rejected(graphs: Any) -> tuple[Rejected, ...]:
-    return graphs.rejected if isinstance(graphs, Molecules) else ()
 
 
 def _with_nodes(graphs: PackedGraphs) -> tuple[PackedGraphs, Array]:
@@ -171,12 +167,14 @@ def _measured(
     seed: int,
 ) -> dict[str, Any]:
     """Fidelity at every share and of the chosen subgraphs; the ground truth where it is known."""
-    data, scores = answer.graphs, torch.from_numpy(answer.node_scores)
-    y = _targets(model, data)
+    data, scores, card = answer.graphs, torch.from_numpy(answer.node_scores), model.card_
+    y: Tensor | None = None
     definitions: list[Definition] = ["change"]
-    if model.card_.task == "classification":
+    if card.task == "classification":
         definitions = ["agreement", "probability"]
-        definitions = definitions if y is None else ["accuracy", *definitions]
+        if data.y is not None:  # true classes, as the model counts them
+            y = as_targets(data, card.task, card.classes).y
+            definitions = ["accuracy", *definitions]
     judge = Judge(model.net_, replace(data, y=None), y=y)
     shares = sorted({*KEEP_RATIOS, *(selection.sizes_asked or ())})
     best, chance = with_control(data, scores, shares, torch.Generator(), seed)
@@ -190,14 +188,6 @@ def _measured(
     if data.node_truth is not None:
         metrics["ground_truth"] = asdict(ground_truth(data, scores, seed=seed))
     return metrics
-
-
-def _targets(model: SubgraphRecognizer, data: PackedGraphs) -> Tensor | None:
-    """True classes as the model counts them; values need none."""
-    card = model.card_
-    if data.y is None or card.task != "classification":
-        return None
-    return as_targets(data, card.task, card.classes).y
 
 
 def _masks(
@@ -227,9 +217,7 @@ def write_explained(
     """Writes scores, subgraphs, metrics and a page; all of them, or none.
 
     Args:
-        explained: What :func:`explain_graphs` gave.
         folder: Made, or replaced if it holds nothing but what an earlier run wrote.
-        source: Where the graphs come from, for the page.
         pictures: How many graphs are drawn, the first ones.
         tell: Told of the progress.
     """

@@ -128,13 +128,8 @@ def fine_tuned(
 
     Args:
         model: Called as ``model(x, edge_index, batch)``, gives logits; left as it is.
-        graphs: Those to learn from, with classes as labels.
         y: Labels, where the graphs carry none.
         most: The largest share of nodes that is removed.
-        epochs: Passes over the graphs.
-        batch_size: Graphs in one step.
-        lr: Learning rate of Adam.
-        seed: Of order and removal.
     """
     data, labels = with_labels(graphs, y)
     if labels is None:
@@ -169,8 +164,6 @@ def _sampled(
     """Fidelities averaged over random removals, beside those of random nodes.
 
     Args:
-        judge: Who is asked.
-        scores: ``[nodes]``.
         keep_ratios: Shares of nodes in the explanation.
         drawn: From explanations and uniform draws, ``[choices, nodes]`` each, what is left around
             the explanation and what is left of the graph without it.

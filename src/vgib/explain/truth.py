@@ -14,16 +14,9 @@ from vgib.errors import InputError
 from vgib.explain.explainer import Case, Explainer, explainers
 from vgib.explain.frozen import packed
 from vgib.explain.lift import to_edges
-from vgib.metrics import (
-    Array,
-    Estimate,
-    area_under_roc,
-    mean,
-    node_auc,
-    precision_at_truth,
-    ranks,
-)
+from vgib.metrics import Array, Estimate, area_under_roc, mean, node_auc, ranks
 from vgib.metrics import agreement as agreement_of_choices
+from vgib.model.evaluate import of_explanations
 from vgib.select.masks import keep_ratio
 
 SHARES = tuple(round(0.05 * step, 2) for step in range(1, 21))
@@ -58,19 +51,17 @@ def ground_truth(graphs: PackedGraphs, scores: Tensor, *, seed: int = 0) -> Grou
     """Scores against ``graphs.node_truth`` and ``graphs.edge_truth``."""
     if graphs.node_truth is None:
         raise InputError("these graphs carry no node_truth to compare with")
-    truth, ptr = graphs.node_truth.numpy(), graphs.node_ptr.numpy()
-    values = scores.numpy()
-    chance = np.random.default_rng(seed).random(len(values))
+    found = of_explanations(graphs, scores.numpy(), seed=seed)
     edges = None
     if graphs.edge_truth is not None:
         lifted = to_edges(scores, graphs.batch().adj.edge_index).numpy()
         edges = node_auc(lifted, graphs.edge_truth.numpy(), graphs.edge_ptr.numpy())
     return GroundTruth(
-        node_auc(values, truth, ptr),
-        edges,
-        precision_at_truth(values, truth, ptr),
-        node_auc(chance, truth, ptr),
-        precision_at_truth(chance, truth, ptr),
+        node_auc=found["node_auc"],
+        edge_auc=edges,
+        precision=found["node_precision"],
+        random_node_auc=found["control_random_node_auc"],
+        random_precision=found["control_random_node_precision"],
     )
 
 
@@ -125,22 +116,14 @@ def self_consistency(
     taken as it scored best inside S before. 1: the same nodes; random scores at one half: a third.
 
     Args:
-        explainer: The method, fitted where it learns.
         model: Called as ``model(x, edge_index, batch)``.
-        graphs: What was explained.
-        scores: What it said, ``[nodes]``.
-        share: The share r.
     """
     part = keep_ratio(scores, graphs.node_ptr, share)
     alone = graphs.induced(part)
     again = torch.cat([explainer.scores(model, batch) for batch in alone.batches(256)])
     first, second = (keep_ratio(each, alone.node_ptr, share) for each in (scores[part], again))
-    owner = torch.repeat_interleave(alone.sizes)
-    both, either = (
-        torch.bincount(owner, mask.double(), minlength=len(alone))
-        for mask in (first & second, first | second)
-    )
-    return mean((both / either).numpy())
+    choices = torch.stack([first, second]).numpy()
+    return mean(agreement_of_choices(choices, alone.node_ptr.numpy()))
 
 
 @dataclass(frozen=True)
@@ -295,11 +278,8 @@ def sufficient_share(
     when the mean over predicted classes is at least ``bar``.
 
     Args:
-        graphs: Validation graphs.
-        scores: Of their nodes.
         predict: The class of each graph, from the nodes of a ``bool [nodes]`` mask alone, or from
             all of them (``None``).
-        bar: How often the prediction must agree.
         shares: Where to look, ascending; the last one is taken when none suffices.
     """
     whole = np.asarray(predict(graphs, None))
@@ -342,5 +322,4 @@ class RandomConnected(Explainer):
     """The control for connected parts: random scores whose best nodes hang together."""
 
     def explain(self, case: Case) -> Tensor:
-        """Drawn, not computed; see :func:`random_connected_scores`."""
         return random_connected_scores(packed(case.batch), seed=self.seed)

@@ -11,18 +11,17 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import torch
 from torch import Tensor
 
 from vgib.chem.blocks import over_groups, pieces_of
 from vgib.chem.mol import Mol
 from vgib.data.packed import PackedGraphs
-from vgib.metrics import agreement
+from vgib.metrics import Array, agreement
 from vgib.model.atom_effects import atom_effects
 from vgib.model.nearest import nearest_parts
 from vgib.model.parts import Ask, Judge, PartValues
-from vgib.model.results import Recognition, Recognitions, Subgraph, edges_of
+from vgib.model.results import Recognitions, Subgraph, recognitions
 from vgib.model.subgraphs import as_subgraphs
 from vgib.model.sufficient import Sufficient, sufficient_parts
 from vgib.model.words import PLAIN, Wording
@@ -31,8 +30,6 @@ from vgib.select.blocktree import Mask
 from vgib.select.candidates import MOST_CANDIDATES
 from vgib.select.policy import SLACK, Nodes, Selection
 from vgib.select.ties import TIE
-
-Array = npt.NDArray[Any]
 
 
 @dataclass(frozen=True, eq=False)
@@ -95,14 +92,10 @@ class Answer:
         return len(self.numbers)
 
     def member(self, place: int) -> "Answer":
-        """What one of the members says by itself."""
+        """What one of the members says by itself; scores from elsewhere stay."""
         one = slice(place, place + 1)
-        return replace(
-            self,
-            outputs=self.outputs[one],
-            scores=self.scores[one],
-            numbers=self.numbers[one],
-        )
+        scores = self.scores if len(self.scores) == 1 else self.scores[one]
+        return replace(self, outputs=self.outputs[one], scores=scores, numbers=self.numbers[one])
 
     def with_scores(self, scores: Any) -> "Answer":
         """The same predictions with node scores from elsewhere, for instance of an explainer."""
@@ -144,7 +137,8 @@ class Answer:
     @cached_property
     def likeliest(self) -> Array:
         """The output of the predicted class, ``[graphs]``; of a tie the first."""
-        return first_largest(self.mean)
+        column: Array = (self.mean >= self.mean.max(1, keepdims=True) - TIE).argmax(1)
+        return column
 
     @property
     def probability(self) -> Array | None:
@@ -371,22 +365,10 @@ class Answer:
             effects: Whether signed effects are told, for which many parts are predicted.
         """
         found, why_none = self.explained(selection)
-        cuts = self.graphs.node_ptr.numpy()[1:-1]
-        scores = [tuple(own.tolist()) for own in np.split(self.node_scores, cuts)]
-        raised: Sequence[tuple[float, ...] | None] = [None] * len(scores)
+        raised = None
         if effects and self._has_molecules:
-            found = self.with_effects(found)
-            raised = [tuple(own.tolist()) for own in np.split(self.effects, cuts)]
-        names = self.graphs.ids or [None] * len(scores)
-        told = zip(
-            *(names, self.predictions.tolist(), scores, map(tuple, found), edges_of(self.graphs)),
-            *(why_none, self.statements, raised),
-            strict=True,
+            found, raised = self.with_effects(found), self.effects
+        told, statements = self.predictions.tolist(), self.statements
+        return recognitions(
+            self.graphs, told, self.node_scores, found, why_none, statements, raised
         )
-        return Recognitions(Recognition(*each) for each in told)
-
-
-def first_largest(values: Array) -> Array:
-    """The column of the largest value in each row; of a tie the first."""
-    column: Array = (values >= values.max(1, keepdims=True) - TIE).argmax(1)
-    return column

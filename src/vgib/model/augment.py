@@ -46,7 +46,6 @@ def with_fragments(
         graphs: Labeled molecules; those for training only, or the labels of others leak.
         label: Gives each SMILES its value, or class number; an oracle. A fragment to which it gives
             NaN is left out, and the log says how many were.
-        seed: Of the draw.
         per_molecule: Fragments of each molecule.
         shares: The least and the largest share of the atoms.
         whole: Whether the molecules themselves stay. A learned oracle may know some of them by

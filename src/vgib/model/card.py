@@ -6,10 +6,10 @@ import platform
 from copy import deepcopy
 from importlib.metadata import version
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Self
 
 import torch
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 from safetensors import SafetensorError, safe_open
 from safetensors.torch import load_file
 from torch import nn
@@ -116,6 +116,14 @@ class Card(BaseModel):
     )
     weights_sha256: str = ""
     versions: dict[str, str] = Field(default_factory=dict)
+
+    @model_validator(mode="after")
+    def _fits_together(self) -> Self:
+        for name in ("classes", "class_names", "targets", "bounds"):
+            own = getattr(self, name)
+            if own is not None and len(own) != self.outputs:
+                raise ValueError(f"size mismatch: {len(own)} {name} for {self.outputs} outputs")
+        return self
 
     @property
     def selection(self) -> Selection:
@@ -265,10 +273,10 @@ def load_model(
     _check_own_parts(folder, card, encoder=encoder, bottleneck=bottleneck)
     if card.features is not None:
         _check_features(folder, card)
-    shapes = _shapes(folder, card)
     try:
+        shapes = _shapes(folder, card)
         if encoder is None and bottleneck is None:
-            _compare_shapes(_planned(card), shapes)
+            _compare_shapes(card, shapes)
         net = network_of(card, encoder, bottleneck)
         # What is infinite before training, as a variance that is not known yet, may be so after it.
         unknown = {name for name, part in net.state_dict().items() if not part.isfinite().all()}
@@ -301,20 +309,15 @@ def _check_own_parts(folder: Path, card: Card, **given: Any) -> None:
 def _shapes(folder: Path, card: Card) -> dict[str, tuple[int, ...]]:
     """The shapes of the weights that the page describes; their values are not read yet."""
     weights = folder / WEIGHTS_FILE
-    try:
-        if not weights.is_file():
-            raise OSError(f"there is no file {WEIGHTS_FILE}")
-        if _sha256(weights) != card.weights_sha256:
-            raise FileFormatError(
-                f"{str(weights)!r} is not the file that {CARD_FILE} describes: the checksum "
-                "differs; copy or save the model again"
-            )
-        with safe_open(weights, "pt") as file:
-            shapes = {name: tuple(file.get_slice(name).get_shape()) for name in file.keys()}  # noqa: SIM118  # no mapping
-    except (SafetensorError, OSError) as error:
+    if not weights.is_file():
+        raise OSError(f"there is no file {WEIGHTS_FILE}")
+    if _sha256(weights) != card.weights_sha256:
         raise FileFormatError(
-            f"the weights in {str(folder)!r} cannot be used ({error}); save the model again"
-        ) from None
+            f"{str(weights)!r} is not the file that {CARD_FILE} describes: the checksum "
+            "differs; copy or save the model again"
+        )
+    with safe_open(weights, "pt") as file:
+        shapes = {name: tuple(file.get_slice(name).get_shape()) for name in file.keys()}  # noqa: SIM118  # no mapping
     depth = card.architecture.get("depth")
     if isinstance(depth, int) and depth > len(shapes):
         raise FileFormatError(
@@ -337,13 +340,10 @@ class _Unfilled(TorchFunctionMode):
         return func(*args, **(kwargs or {}))
 
 
-def _planned(card: Card) -> dict[str, tuple[int, ...]]:
-    """The shapes that a page asks for, found without memory for them, since the page may lie."""
-    with torch.device("meta"), _Unfilled():
-        return {name: tuple(part.shape) for name, part in network_of(card).state_dict().items()}
-
-
-def _compare_shapes(planned: dict[str, tuple[int, ...]], there: dict[str, tuple[int, ...]]) -> None:
+def _compare_shapes(card: Card, there: dict[str, tuple[int, ...]]) -> None:
+    with torch.device("meta"), _Unfilled():  # without memory, since the page may lie
+        weights = network_of(card).state_dict().items()
+        planned = {name: tuple(part.shape) for name, part in weights}
     for name in sorted(planned.keys() | there.keys()):
         if planned.get(name) != there.get(name):
             raise RuntimeError(

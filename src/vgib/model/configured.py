@@ -9,7 +9,8 @@ from torch import nn
 
 from vgib.chem.standardize import Standard, StandardName
 from vgib.chem.vocabulary import vocabulary
-from vgib.config import Architecture, Training, checked_options, preset
+from vgib.config import Architecture, Training, checked_options
+from vgib.config import preset as preset_of
 from vgib.data.capped import atom_features
 from vgib.data.packed import PackedGraphs
 from vgib.errors import InputError, unknown_name
@@ -47,7 +48,7 @@ class Configured:
         **options: Any,
     ) -> None:
         self.encoder = encoder
-        self.bottleneck = _own_bottleneck(preset) if bottleneck is None else bottleneck
+        self.bottleneck = preset_of(preset).method if bottleneck is None else bottleneck
         self._is_of_preset = bottleneck is None
         self.task = task
         self.preset = preset
@@ -138,7 +139,7 @@ class Configured:
 
     def settings(self, encoder: str | nn.Module | None = None) -> Resolved:
         """Every setting: the preset's for such an encoder, with the given options over them."""
-        chosen = preset(self.preset)
+        chosen = preset_of(self.preset)
         around = chosen.architecture
         if chosen.bond_encoder in (encoder, self.encoder):
             around = around | chosen.bond_architecture
@@ -160,7 +161,7 @@ class Configured:
 
     def _encoder_for(self, graphs: PackedGraphs) -> str | nn.Module:
         """The encoder that was asked for, or that of the preset for such graphs."""
-        chosen = preset(self.preset)
+        chosen = preset_of(self.preset)
         has_bonds = atom_features(graphs) is not None and graphs.edge_attr is not None
         own = chosen.bond_encoder if has_bonds else chosen.encoder
         return own if self.encoder is None else self.encoder
@@ -172,11 +173,7 @@ class Configured:
 
     def planned_epochs(self, graphs: int) -> int:
         """How many epochs training on so many graphs takes, in all stages together."""
-        training, kind = self.settings().training, self.bottleneck
-        kind = bottlenecks.get(kind) if isinstance(kind, str) else kind
+        training, kind = self.settings().training, self._bottleneck_class() or self.bottleneck
+        assert not isinstance(kind, str)
         epochs = epochs_for(training, ceil(graphs / training.batch_size))
         return sum(stage_epochs(stage, epochs) for stage in kind.stages)
-
-
-def _own_bottleneck(name: str) -> str:
-    return preset(name).method

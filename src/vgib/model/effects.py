@@ -58,11 +58,7 @@ class Game:
 
     @classmethod
     def of(cls, part: npt.ArrayLike, edges: Iterable[tuple[int, int]]) -> "Game":
-        """From the part of each node, and the edges between nodes.
-
-        Raises:
-            InputError: the parts are not numbered from 0 without a gap.
-        """
+        """From the part of each node, and the edges between nodes."""
         parts = np.asarray(part, dtype=np.int64)
         count = int(parts.max()) + 1 if parts.size else 0
         if parts.size and set(parts.tolist()) != set(range(count)):
@@ -216,50 +212,45 @@ class _Comparisons:
     def effects(self, players: int, values: Values) -> Effects:
         nothing, whole = float(values[0]), float(values[self.places[self.everything]])
         missing = np.isnan(values)
-        matrix = self._matrix(len(values))
+        row, place, sign = np.array(self.cells, dtype=np.int64).reshape(-1, 3).T
+        shape = (len(self.player), len(values))
+        matrix = csr_matrix((sign.astype(np.float64), (row, place)), shape=shape)
         # What a coalition is worth is counted from nothing, which most comparisons cancel.
         needs_nothing = np.asarray(matrix.sum(axis=1)).ravel() != 0
         valid = (abs(matrix) @ missing == 0) & ~(needs_nothing & missing[0])
         gain = matrix @ np.where(missing, 0.0, values - (0.0 if missing[0] else nothing))
         weight = np.array(self.weight) * valid
-        player = np.array(self.player, dtype=np.int64)
-        return Effects(
-            values=_mean(gain, weight, player, players),
-            whole=whole,
-            nothing=nothing,
-            error=self._error(gain, weight, player, players),
-            is_exact=self.is_exact,
-            left_out=int(missing.sum()),
-        )
+        player, draw = (np.array(each, dtype=np.int64) for each in (self.player, self.draw))
 
-    def _matrix(self, columns: int) -> Any:
-        row, place, sign = np.array(self.cells, dtype=np.int64).reshape(-1, 3).T
-        shape = (len(self.player), columns)
-        return csr_matrix((sign.astype(np.float64), (row, place)), shape=shape)
+        def mean(place: npt.NDArray[np.int64], size: int) -> Values:
+            """The weighted mean at each place; NaN where nothing is known."""
+            found: Values = np.bincount(place, weight * gain, minlength=size) / np.bincount(
+                place, weight, minlength=size
+            )
+            return found
 
-    def _error(
-        self, gain: Values, weight: Values, player: npt.NDArray[np.int64], players: int
-    ) -> Values:
-        """The standard error over independent draws, each an order and its reversal."""
-        if self.is_exact:
-            return np.zeros(players)
-        cell = player * self.draws + np.array(self.draw, dtype=np.int64)
-        means = _mean(gain, weight, cell, players * self.draws).reshape(players, self.draws)
-        known = (~np.isnan(means)).sum(axis=1)
         with np.errstate(invalid="ignore", divide="ignore"):
-            center = np.nansum(means, axis=1) / known
-            spread = np.nansum((means - center[:, None]) ** 2, axis=1) / (known - 1)
-            error: Values = np.sqrt(spread / known)
-        return error
+            error = np.zeros(players)
+            if not self.is_exact:
+                error = _error(mean(player * self.draws + draw, players * self.draws), self.draws)
+            return Effects(
+                values=mean(player, players),
+                whole=whole,
+                nothing=nothing,
+                error=error,
+                is_exact=self.is_exact,
+                left_out=int(missing.sum()),
+            )
 
 
-def _mean(gain: Values, weight: Values, place: npt.NDArray[np.int64], size: int) -> Values:
-    """The weighted mean at each place; NaN where nothing is known."""
-    with np.errstate(invalid="ignore", divide="ignore"):
-        mean: Values = np.bincount(place, weight * gain, minlength=size) / np.bincount(
-            place, weight, minlength=size
-        )
-    return mean
+def _error(means: Values, draws: int) -> Values:
+    """The standard error over independent draws, each an order and its reversal."""
+    each = means.reshape(-1, draws)
+    known = (~np.isnan(each)).sum(axis=1)
+    center = np.nansum(each, axis=1) / known
+    spread = np.nansum((each - center[:, None]) ** 2, axis=1) / (known - 1)
+    error: Values = np.sqrt(spread / known)
+    return error
 
 
 def _plan(game: Game, kind: Kind, limit: int, samples: int, seed: int) -> _Comparisons:

@@ -28,15 +28,7 @@ KEPT = Selection(rule="nodes")
 def quality(
     graphs: PackedGraphs, ask: AskModel, ask_part: AskPart, *, task: Goal, seed: int
 ) -> dict[str, Any]:
-    """Prediction, subgraph and, where it is known, explanation.
-
-    Args:
-        graphs: Graphs with targets (class numbers from zero, values, or labels).
-        ask: Gives what the model says of some graphs.
-        ask_part: Gives what it says of parts of them.
-        task: What the targets are.
-        seed: Of the random controls.
-    """
+    """Prediction, subgraph and, where it is known, explanation."""
     answer = ask(graphs)
     if task == "multilabel":
         found = of_labels(answer.mean, graphs)
@@ -53,10 +45,6 @@ def tolerances(answer: Answer, graphs: PackedGraphs) -> list[float]:
 
     Of classes, what the true one lacks of certainty, a tenth at least; see
     :mod:`vgib.model.sufficient`. NaN where no graph has the value.
-
-    Args:
-        answer: What the model says of the graphs.
-        graphs: With targets (class numbers from zero, or values).
     """
     assert graphs.y is not None
     y = graphs.y.numpy()

@@ -8,18 +8,15 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from vgib import metrics
 from vgib.chem.contributions import circular_counts
 from vgib.data.packed import PackedGraphs
-from vgib.metrics import Estimate
+from vgib.metrics import Array, Estimate
 from vgib.model.labels import as_targets
 
 if TYPE_CHECKING:
     from vgib.model.recognizer import SubgraphRecognizer
-
-Array = npt.NDArray[Any]
 
 TREES = 100
 FEATURES = 0.1
@@ -60,10 +57,8 @@ def beside_forest(
     """Trains the forest on the same molecules and judges both on the same others.
 
     Args:
-        model: Trained on ``train``.
         train: Labeled molecules; those that the model was validated on may be among them.
         test: Labeled molecules that neither has seen.
-        seed: Of the forest.
     """
     assert train.ids is not None and test.ids is not None
     chosen = np.random.default_rng(seed).permutation(len(train))[:MOST_MOLECULES]

@@ -1,6 +1,7 @@
 """Cross-validation of a model on a user's own graphs: every graph is in one test fold."""
 
 from collections.abc import Callable, Iterator
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -25,13 +26,6 @@ def cross_validate(
     """Trains a fresh copy of the model for each fold and judges it on that fold.
 
     The fold before the test fold is for validation, as in Table 4. Classes are stratified.
-
-    Args:
-        model: Its settings; it is not trained itself.
-        graphs: Graphs with labels.
-        folds: How many.
-        seed: Of the folds.
-        on_fold: Called with each finished fold.
 
     Returns:
         For each fold its sizes, and every metric of :meth:`SubgraphRecognizer.evaluate`.
@@ -64,12 +58,9 @@ def splits(
         return stratified_folds(graphs.y.long().numpy(), folds, seed=seed)
     if not 3 <= folds <= len(graphs):
         raise InputError(f"folds must be from 3 to {len(graphs)}, one graph each; got {folds}")
-    return _random_folds(len(graphs), folds, seed)
-
-
-def _random_folds(n: int, folds: int, seed: int) -> Iterator[Split]:
+    n = len(graphs)
     parts = np.array_split(np.random.default_rng(seed).permutation(n), folds)
-    for number, test in enumerate(parts):
-        val = parts[number - 1]
-        train = np.setdiff1d(np.arange(n), np.concatenate([test, val]))
-        yield Split(train, np.sort(val), np.sort(test))
+    return iter(
+        Split(np.setdiff1d(np.arange(n), [*test, *val]), np.sort(val), np.sort(test))
+        for val, test in pairwise([parts[-1], *parts])
+    )

@@ -7,7 +7,6 @@ models of one's own the structures. A prediction is then seen beside its nearest
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -19,6 +18,7 @@ from vgib.chem.mol import Mol, as_mol
 from vgib.chem.similarity import packed_bits, tanimoto
 from vgib.data.files import read_safetensors, write_safetensors
 from vgib.data.packed import PackedGraphs
+from vgib.metrics import Array
 
 FILE = "known.safetensors"
 NEAREST = 3
@@ -29,8 +29,6 @@ FAR = 0.3
 
 LEVEL = 0.9
 """The share of held-out molecules whose measured value lies in the interval."""
-
-Array = npt.NDArray[Any]
 
 
 @dataclass(frozen=True)
@@ -100,11 +98,7 @@ class Known:
 
     @classmethod
     def load(cls, folder: Path) -> "Known | None":
-        """Reads it back; ``None`` where a model's folder has none.
-
-        Raises:
-            FileFormatError: the file is damaged.
-        """
+        """Reads it back; ``None`` where a model's folder has none."""
         if not (folder / FILE).is_file():
             return None
         found, _ = read_safetensors(folder / FILE, None, "known molecules")
@@ -140,8 +134,6 @@ def beside(
     """What stands beside the prediction of each molecule.
 
     Args:
-        mols: The molecules.
-        known: What the model learned from, where its folder tells it.
         largest: The heavy atoms of the largest molecules that it learned from, where its card
             tells.
         notes: What was changed of each before use, if anything was.

@@ -81,11 +81,7 @@ def _check_values(y: Tensor) -> None:
 
 
 def as_called(molecules: Molecules, words: Wording) -> PackedGraphs:
-    """Molecules whose classes were words, with the numbers that a model has for these words.
-
-    Raises:
-        InputError: the model has no class of such a name.
-    """
+    """Molecules whose classes were words, with the numbers that a model has for these words."""
     names, graphs = molecules.class_names, molecules.graphs
     if names is None or not words.names:
         return graphs
@@ -104,7 +100,8 @@ def as_called(molecules: Molecules, words: Wording) -> PackedGraphs:
 def task_of(graphs: PackedGraphs, wanted: Goal | None = None) -> tuple[Goal, list[int] | None]:
     """The task (by default by the type of the labels), and for classification the classes."""
     assert graphs.y is not None
-    if graphs.y.dim() == 2 and wanted in (None, "multilabel") and _are_labels(graphs.y):
+    known = graphs.y[~graphs.y.isnan()]
+    if graphs.y.dim() == 2 and wanted in (None, "multilabel") and is_zero_or_one(known):
         if wanted is None:
             log.warning("all labels are 0 or 1, several a graph: task='multilabel' is taken")
         return "multilabel", None
@@ -145,11 +142,6 @@ def _look_like_classes(y: Tensor) -> bool:
     if y.dim() != 1 or is_zero_or_one(y) or not torch.equal(y, y.round()):
         return False
     return 2 <= len(np.unique(y.numpy())) <= min(FEW, len(y) // 4)
-
-
-def _are_labels(y: Tensor) -> bool:
-    """Whether each number that is known is 0 or 1."""
-    return is_zero_or_one(y[~y.isnan()])
 
 
 def is_zero_or_one(y: Tensor) -> bool:

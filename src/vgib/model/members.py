@@ -20,6 +20,7 @@ from vgib.model.graphs import as_packed, as_read_by
 from vgib.model.known import conformal_half_width
 from vgib.model.words import unit_of
 from vgib.nn.net import SubgraphNet
+from vgib.nn.vgib import NodeVGIB
 from vgib.train.loop import predict_all, predict_parts
 
 BATCH_SIZE = 512
@@ -85,7 +86,6 @@ class Members:
         """Everything the members say about some graphs, computed once.
 
         Args:
-            graphs: Of any kind that the model takes.
             mols: The molecules themselves, where they were kept, so that no SMILES is read again.
         """
         packed = self._checked(graphs)
@@ -104,7 +104,7 @@ class Members:
             told = [predict_parts(nets[i], some, mask, owner, device=self.device) for i in members]
             return self._bounded(torch.stack(told), members)
 
-        knows_parts = all(net.bottleneck.judges_parts for net in nets)
+        knows_parts = all(isinstance(net.bottleneck, NodeVGIB) for net in nets)
         knows_fragments = bool(self.card_.data.get("fragments"))
         return Answer.of(
             packed,
@@ -139,10 +139,6 @@ class Members:
 
         A bottleneck that has learned from parts is asked; see
         :func:`vgib.train.loop.predict_parts`. The node scores stay those of whole graphs.
-
-        Args:
-            answer: What they say of the whole graphs.
-            part: The nodes that they see, ``bool [nodes]``.
         """
         said = [predict_parts(net, answer.graphs, part, device=self.device) for net in self._nets]
         return replace(answer, outputs=self._bounded(torch.stack(said), range(len(said))))
@@ -171,10 +167,12 @@ class Members:
             card = model.card_
             if classes is not None and card.classes is not None:
                 card.class_names = [classes[number] for number in card.classes]
-            if targets is not None and card.classes is None and card.outputs == len(targets) > 1:
-                card.targets = list(targets)
-            if targets is not None and card.classes is None and len(targets) == 1:
+            if targets is None or card.classes is not None:
+                continue
+            if len(targets) == 1:
                 card.unit = card.unit or unit_of(targets[0])
+            elif card.outputs == len(targets):
+                card.targets = list(targets)
 
     def calibrate(self, held_out: PackedGraphs) -> None:
         """Tells the card how far predictions are off, from labeled graphs that did not train.
@@ -193,11 +191,7 @@ class Members:
 
 
 def _check_alike(cards: Sequence[Card]) -> None:
-    """Refuses members that predict or read different things.
-
-    Raises:
-        InputError: two cards differ in a field of :data:`ALIKE`.
-    """
+    """Refuses members that predict or read different things."""
     for number, card in enumerate(cards[1:], 2):
         for name in ALIKE:
             first, own = getattr(cards[0], name), getattr(card, name)

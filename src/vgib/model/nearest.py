@@ -28,7 +28,6 @@ def nearest_parts(
     """For each molecule the parts of each size, those that are predicted most nearly like it first.
 
     Args:
-        answer: What the model says of the molecules.
         selection: The sizes, and how many parts of each.
         most: So many parts of a molecule and size are tried; of more, those of the best mean score.
         slack: By how many atoms a part may miss the wanted size.

@@ -4,20 +4,17 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import cached_property
 from itertools import count, pairwise
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 import torch
 from torch import Tensor
 
 from vgib.chem.blocks import blocks_of
 from vgib.data.capped import atom_features, capped_parts
 from vgib.data.packed import PackedGraphs
-from vgib.select.blocktree import Mask
+from vgib.select.blocktree import Array, Mask
 from vgib.select.candidates import Candidates
-
-Array = npt.NDArray[Any]
 
 Ask: TypeAlias = Callable[[PackedGraphs, Sequence[int]], Tensor]
 """Predicts: gives ``[members, graphs, outputs]`` for the members with these numbers."""
@@ -33,7 +30,6 @@ class PartValues:
     """What each member predicts from parts of some graphs; each part is asked about once.
 
     Args:
-        graphs: The whole graphs.
         ask: Predicts on other graphs.
         outputs: What the members say of the whole graphs, ``[members, graphs, outputs]``.
         judge: Predicts on parts, where the members have learned from parts.
@@ -108,7 +104,11 @@ class PartValues:
         self._note(places[is_whole], members, self.outputs[list(members)][:, owners])
         parts = places[~is_whole]
         if len(parts):
-            self._note(parts, members, self._asked(*self._masked(parts), members))
+            owners, mask = self._masked(parts)
+            if self.judge is not None:
+                self._note(parts, members, self.judge(self.graphs, owners, mask, members))
+            else:
+                self._note(parts, members, self._capped(owners, mask, members))
 
     def _note(self, places: Array, members: Sequence[int], found: Tensor) -> None:
         for member, values in zip(members, found, strict=True):
@@ -120,18 +120,12 @@ class PartValues:
 
         Values, or class probabilities, ``[members, parts, outputs]``.
         """
-        said = self._capped(*self._masked(places), members)
-        return said.softmax(-1)
+        return self._capped(*self._masked(places), members).softmax(-1)
 
     def _masked(self, places: Array) -> tuple[Tensor, Tensor]:
         owners = torch.tensor([self._owners[place] for place in places.tolist()])
         masks = [self._masks[place] for place in places.tolist()]
         return owners, torch.from_numpy(np.concatenate(masks))
-
-    def _asked(self, owners: Tensor, mask: Tensor, members: Sequence[int]) -> Tensor:
-        if self.judge is not None:
-            return self.judge(self.graphs, owners, mask, members)
-        return self._capped(owners, mask, members)
 
     def _capped(self, owners: Tensor, mask: Tensor, members: Sequence[int]) -> Tensor:
         if self.features is None:
@@ -162,7 +156,8 @@ def contents_of(graphs: PackedGraphs) -> list[Content]:
     x, col, rows = graphs.x.numpy(), graphs.col.numpy(), degree.tobytes()
     codes, width = x.tobytes(), x.shape[1] * x.itemsize
     senders = col.tobytes()
-    bonds, wide = _edge_bytes(graphs)
+    attr = None if graphs.edge_attr is None else graphs.edge_attr.numpy()
+    bonds, wide = (b"", 0) if attr is None else (attr.tobytes(), attr[:1].nbytes)
     return [
         (
             codes[low * width : high * width],
@@ -172,11 +167,3 @@ def contents_of(graphs: PackedGraphs) -> list[Content]:
         )
         for number, (low, high) in enumerate(pairwise(nodes))
     ]
-
-
-def _edge_bytes(graphs: PackedGraphs) -> tuple[bytes, int]:
-    """The features of all edges, one after the other, and how many bytes each edge has."""
-    if graphs.edge_attr is None:
-        return b"", 0
-    values = graphs.edge_attr.numpy()
-    return values.tobytes(), values[:1].nbytes

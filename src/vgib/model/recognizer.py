@@ -8,14 +8,13 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import torch
 from torch import Tensor, nn
 
 from vgib.data.molecules import load_drugs
 from vgib.data.packed import PackedGraphs
 from vgib.errors import FileFormatError, InputError, NotFittedError, unknown_name
-from vgib.metrics import r_squared
+from vgib.metrics import Array, r_squared
 from vgib.model.card import load_model, network_of, save_model
 from vgib.model.configured import Configured
 from vgib.model.evaluate import of_named_values, quality
@@ -52,8 +51,6 @@ LOOKED_AT = 256
 
 TOO_MUCH = 0.9
 """A larger share of nodes that are kept is no subgraph to speak of."""
-
-Array = npt.NDArray[Any]
 
 
 class SubgraphRecognizer(Configured, Members):
@@ -375,14 +372,10 @@ class SubgraphRecognizer(Configured, Members):
             bottleneck: Your own bottleneck, instance or class, when the model was trained with one.
         """
         place = find(folder)
-        model = cls._member(place, device, encoder, bottleneck)
-        if single:
-            return model
-        further = [
-            cls._member(path, device, encoder, bottleneck) for path in _member_folders(place)
-        ]
+        folders = [place, *([] if single else _member_folders(place))]
+        models = [cls._member(path, device, encoder, bottleneck) for path in folders]
         try:
-            return cls.together([model, *further])
+            return cls.together(models)
         except InputError as error:
             raise FileFormatError(
                 f"{str(place)!r} holds members that do not go together ({error})"

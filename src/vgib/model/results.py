@@ -5,15 +5,13 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from vgib.chem.draw import draw
 from vgib.data.capped import atom_features
 from vgib.data.packed import PackedGraphs
+from vgib.metrics import Array
 from vgib.page.graphs import draw_graph
 from vgib.page.html import embedded, figure, short
-
-Array = npt.NDArray[Any]
 
 DECIMALS = 4
 """Of scores and shares, wherever they are shown."""
@@ -154,26 +152,29 @@ def rounded(row: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def edges_of(graphs: PackedGraphs) -> Sequence[Array | None]:
-    """The edges of each graph, to draw it; ``None`` for a molecule, whose SMILES is drawn."""
-    return [None] * len(graphs) if atom_features(graphs) else edges(graphs)
-
-
 def recognitions(
     graphs: PackedGraphs,
     predictions: Iterable[int | float | list[float]],
     scores: Array,
     subgraphs: Iterable[Sequence[Subgraph]],
+    why_none: Sequence[str | None] | None = None,
+    statements: Sequence[str] | None = None,
+    effects: Array | None = None,
 ) -> Recognitions:
-    """What was found of each graph, put together; ``scores`` are packed like the graphs."""
-    parts = np.split(scores, graphs.node_ptr.numpy()[1:-1])
-    names = graphs.ids or [None] * len(graphs)
-    return Recognitions(
-        Recognition(name, prediction, tuple(part.tolist()), tuple(found), edges=own)
-        for name, prediction, part, found, own in zip(
-            names, predictions, parts, subgraphs, edges_of(graphs), strict=True
-        )
+    """What was found of each graph; ``scores`` and ``effects`` are packed like the graphs."""
+    cuts, nothing = graphs.node_ptr.numpy()[1:-1], [None] * len(graphs)
+    told = zip(
+        graphs.ids or nothing,
+        predictions,
+        (tuple(own.tolist()) for own in np.split(scores, cuts)),
+        map(tuple, subgraphs),
+        nothing if atom_features(graphs) else edges(graphs),  # a molecule's SMILES is drawn
+        why_none or nothing,
+        statements or [""] * len(graphs),
+        nothing if effects is None else (tuple(own.tolist()) for own in np.split(effects, cuts)),
+        strict=True,
     )
+    return Recognitions(Recognition(*each) for each in told)
 
 
 def edges(graphs: PackedGraphs) -> list[Array]:

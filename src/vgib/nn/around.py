@@ -95,7 +95,11 @@ class VGIB(nn.Module):
         self._told_of_edges = False
         layer = "gine" if edge_channels else "gin"
         site = Site(width, inside, 1, outputs, task, layer, edge_channels)
-        self.bottleneck = _with_own_predictor(site, options)
+        made = build_in(NodeVGIB, site, options)
+        assert isinstance(made, NodeVGIB)
+        # The shape of the predictor of parts is not that of the user's encoder.
+        made.predictor = PartPredictor(replace(site, channels=PARTS_CHANNELS, depth=PARTS_DEPTH))
+        self.bottleneck = made
         self.step: Tensor
         self.mean: Tensor
         self.variance: Tensor
@@ -244,14 +248,6 @@ def _check(encoder: Any, readout: Any, task: str | None, steps: int) -> None:
         raise unknown_name("task", task, get_args(Task))
     if steps < 2:
         raise InputError(f"steps must be at least 2; got {steps}")
-
-
-def _with_own_predictor(site: Site, options: dict[str, Any]) -> NodeVGIB:
-    """The bottleneck, with a predictor of parts whose shape is not that of the user's encoder."""
-    made = build_in(NodeVGIB, site, options)
-    assert isinstance(made, NodeVGIB)
-    made.predictor = PartPredictor(replace(site, channels=PARTS_CHANNELS, depth=PARTS_DEPTH))
-    return made
 
 
 def _width(encoder: nn.Module, given: int | None, said: str, option: str | None = None) -> int:

@@ -20,7 +20,6 @@ class Attention(Bottleneck):
         self.gate = Gate(channels)
 
     def forward(self, encoded: Encoded) -> Perturbed:
-        """Weights the nodes in the readout."""
         logits = self.gate(encoded.h)
         graphs = encoded.graphs
         scores = (logits - graphs.max(logits)[graphs.batch]).exp()

@@ -129,8 +129,6 @@ class Perturbed:
             network's head predicts; ``None`` where the bottleneck predicts by itself.
         scores: One number in [0, 1] for each node; higher means kept.
         terms: Named loss terms, scalars, not yet weighted.
-        attention: A factor for each node, by which the messages that it sends and receives are
-            multiplied; the network encodes the graph again with it.
         edge_weight: A weight for each directed edge, ``[num_edges]``, with which the graph is
             encoded again; of several draws, ``[draws, num_edges]``, the readouts are averaged.
         z: The perturbed nodes, ``[num_nodes, channels]``, which take the place of the last layer's
@@ -143,11 +141,17 @@ class Perturbed:
     graph: Tensor | None
     scores: Tensor
     terms: dict[str, Tensor] = field(default_factory=dict)
-    attention: Tensor | None = None
     edge_weight: Tensor | None = None
     z: Tensor | None = None
     output: Tensor | None = None
     loss: Tensor | None = None
+
+    def over_draws(self, read: Callable[[Tensor], Tensor]) -> Tensor:
+        """The mean of what is read with each draw of the weights on the messages."""
+        weight = self.edge_weight
+        assert weight is not None
+        seen = [read(draw) for draw in (weight.unbind() if weight.dim() == 2 else (weight,))]
+        return torch.stack(seen).mean(0) if len(seen) > 1 else seen[0]
 
 
 @dataclass(frozen=True)
@@ -195,7 +199,6 @@ class Bottleneck(nn.Module):
     selected_from: int = 0
     inner_steps: int = 0
     stages: tuple[Stage, ...] = (Stage(),)
-    judges_parts: bool = False
 
     def __init__(self) -> None:
         super().__init__()
@@ -252,29 +255,6 @@ class Bottleneck(nn.Module):
         """
         return None
 
-    def counts(self, encoded: Encoded) -> Tensor:
-        """What counts: the share of the evidence that goes when a node goes, ``[num_nodes]``.
-
-        Unlike the scores it is told also of what another part of the graph says too. Only asked of
-        a bottleneck that ``judges_parts``.
-        """
-        raise TypeError(f"{type(self).__name__} has not learned from parts")
-
-    def part_inputs(self, encoded: Encoded) -> Tensor:
-        """What :meth:`judge_inputs` sees of each node, whatever part it is in, ``[num_nodes, c]``.
-
-        Only features and edges of ``encoded`` are there.
-        """
-        raise TypeError(f"{type(self).__name__} has not learned from parts")
-
-    def judge_inputs(self, x: Tensor, adj: Adjacency, graphs: Segments) -> Tensor:
-        """What parts alone predict that were cut out of their graphs, ``[num_parts, outputs]``.
-
-        Many parts of a graph cost no more than their own nodes that way. Only asked of a bottleneck
-        that ``judges_parts``: that has learned from parts of graphs.
-        """
-        raise TypeError(f"{type(self).__name__} has not learned from parts")
-
     def inner_gradients(self, encoded: Encoded) -> Iterator[None]:
         """The steps of the inner level (GIB alone): each leaves a gradient in its parameters."""
         return iter(())
@@ -311,7 +291,6 @@ class NoBottleneck(Bottleneck):
         super().__init__()
 
     def forward(self, encoded: Encoded) -> Perturbed:
-        """Passes everything on."""
         ones = encoded.h.new_ones(encoded.h.shape[0])
         return Perturbed(graph=encoded.whole, scores=ones)
 
@@ -361,16 +340,8 @@ def connectivity(p: Tensor, adj: Adjacency, graphs: Segments, row_floor: float =
               \mathcal L_{con} = \tfrac12 \sum_k (C_{kk} - 1)^2
 
     The GIB objective's connectivity term, written without the dense :math:`A`: row *k* of
-    :math:`S^T A S` is a sum over nodes of products with :math:`A p`.
-
-    Args:
-        p: Keep-probability, ``[num_nodes]``.
-        adj: The edges.
-        graphs: Which nodes belong to which graph.
-        row_floor: Keeps the row normalization finite for a part without edges.
-
-    Returns:
-        ``[num_graphs]``.
+    :math:`S^T A S` is a sum over nodes of products with :math:`A p`. ``p`` is ``[num_nodes]``, the
+    result ``[num_graphs]``; ``row_floor`` keeps it finite for a part without edges.
     """
     kept = p.unsqueeze(1)
     to_kept = adj @ kept

@@ -116,7 +116,6 @@ class Encoder(nn.Module):
         return tuple(found)
 
     def forward(self, x: Tensor, edge_index: EdgeIndex, edge_attr: Tensor | None = None) -> Tensor:
-        """The representations after the last layer."""
         return self.states(x, edge_index, edge_attr)[-1]
 
 
@@ -161,7 +160,6 @@ class Wrapped(nn.Module):
         return (self.module(x, edge_index, **named),)
 
     def forward(self, x: Tensor, edge_index: EdgeIndex, edge_attr: Tensor | None = None) -> Tensor:
-        """The module's output."""
         return self.states(x, edge_index, edge_attr)[-1]
 
 

@@ -178,5 +178,4 @@ class GIB(Bottleneck):
         yield from self.critic.gradients(encoded.whole, kept, self.inner_steps)
 
     def inner_parameters(self) -> Iterator[nn.Parameter]:
-        """The parameters of the critic, which the inner level trains."""
         return self.critic.parameters()

@@ -37,10 +37,8 @@ class GMT(GSAT):
     The classifier is then trained again by :class:`FrozenGate`; the scores stay those of this one.
 
     Args:
-        channels: Channels of the node representations.
         draws: :math:`k`.
         beta: Weight of the divergence from the prior, smaller than GSAT's as the authors have it.
-        rest: Options of :class:`~vgib.nn.gsat.GSAT`.
 
     Note:
         The readouts are averaged, not the outputs, which is the same for a linear head. In
@@ -83,7 +81,6 @@ class FrozenGate(Bottleneck):
               w^s \sim \mathrm{Bernoulli}(p), \quad p \text{ fixed}
 
     Args:
-        teacher: A trained network whose bottleneck is :class:`~vgib.nn.gsat.GSAT` or :class:`GMT`.
         draws: How many subgraphs are drawn for each graph in training.
     """
 

@@ -44,9 +44,7 @@ class Extractor(nn.Module):
     Two hidden layers, each with instance norm, ReLU and dropout.
 
     Args:
-        inputs: Channels of a row.
         channels: Channels of the second hidden layer; the first one has twice those of a row.
-        dropout: After each hidden layer.
     """
 
     def __init__(self, inputs: int, channels: int, dropout: float) -> None:

@@ -124,18 +124,14 @@ class SubgraphNet(nn.Module):
     def perturb(self, encoded: Encoded) -> Perturbed:
         """The bottleneck; where it weights the messages, the graph is encoded again with them."""
         perturbed: Perturbed = self.bottleneck(encoded)
-        if perturbed.attention is not None:
-            perturbed.graph = self._again(encoded, encoded.adj.with_ends(perturbed.attention))
-        if perturbed.edge_weight is not None:
-            weight = perturbed.edge_weight
-            draws = weight.unbind() if weight.dim() == 2 else (weight,)
-            seen = [self._again(encoded, encoded.adj.with_weight(draw)) for draw in draws]
-            perturbed.graph = torch.stack(seen).mean(0) if len(seen) > 1 else seen[0]
-        return perturbed
 
-    def _again(self, encoded: Encoded, adj: Adjacency) -> Tensor:
-        """The readout of the graph that is encoded with other weights on its messages."""
-        return encoded.pool(self.encoder.states(encoded.x, adj)[-1])
+        def again(weight: Tensor) -> Tensor:
+            adj = encoded.adj.with_weight(weight)
+            return encoded.pool(self.encoder.states(encoded.x, adj)[-1])
+
+        if perturbed.edge_weight is not None:
+            perturbed.graph = perturbed.over_draws(again)
+        return perturbed
 
     def terms(self, x: Tensor, adj: Adjacency, graphs: Segments, y: Tensor) -> dict[str, Tensor]:
         """Every loss term of the objective whose weight is not zero, by name."""
@@ -276,14 +272,34 @@ def build(
     if cardinalities is not None:
         in_channels = architecture.hidden
         features = Embedding(cardinalities, in_channels)
-    encoding = _encoder(encoder, in_channels, architecture, edge_channels)
+    layer, depth = "gin", 1
+    if isinstance(encoder, str):
+        layer, depth = OF_PARTS.get(encoder, encoder), architecture.depth
+        encoding: Encoder | Wrapped = Encoder(
+            encoder,
+            in_channels,
+            hidden=architecture.hidden,
+            depth=depth,
+            last_relu=architecture.last_relu,
+            normalize=architecture.normalize,
+            edge_channels=edge_channels,
+        )
+    else:
+        read = getattr(encoder, "in_channels", None)
+        if isinstance(read, int) and read != in_channels:
+            told = "an unknown number of" if read == -1 else read  # -1: PyG's lazy layers
+            raise InputError(
+                f"the encoder reads {told} channels, but the nodes have {in_channels}; integer "
+                "features are embedded in hidden= channels before they reach it"
+            )
+        encoding = encoder if isinstance(encoder, Encoder) else Wrapped(encoder)
     site = Site(
         channels=encoding.out_channels,
         in_channels=in_channels,
-        depth=architecture.depth if isinstance(encoder, str) else 1,
+        depth=depth,
         outputs=outputs,
         task="classification" if task == "classification" else "regression",
-        **({"layer": OF_PARTS.get(encoder, encoder)} if isinstance(encoder, str) else {}),
+        layer=layer,
         edge_channels=edge_channels,
     )
     return SubgraphNet(
@@ -297,27 +313,3 @@ def build(
         dropout=architecture.dropout,
         positive_output=architecture.positive_output,
     )
-
-
-def _encoder(
-    encoder: str | nn.Module, in_channels: int, architecture: Architecture, edge_channels: int
-) -> Encoder | Wrapped:
-    """The encoder of this name, or a module of a user's own that is called like one of ours."""
-    if isinstance(encoder, str):
-        return Encoder(
-            encoder,
-            in_channels,
-            hidden=architecture.hidden,
-            depth=architecture.depth,
-            last_relu=architecture.last_relu,
-            normalize=architecture.normalize,
-            edge_channels=edge_channels,
-        )
-    read = getattr(encoder, "in_channels", None)
-    if isinstance(read, int) and read != in_channels:
-        told = "an unknown number of" if read == -1 else read  # -1: PyG's lazy layers
-        raise InputError(
-            f"the encoder reads {told} channels, but the nodes have {in_channels}; integer "
-            "features are embedded in hidden= channels before they reach it"
-        )
-    return encoder if isinstance(encoder, Encoder) else Wrapped(encoder)

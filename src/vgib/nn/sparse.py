@@ -48,7 +48,6 @@ class Csr:
 
     @property
     def num_rows(self) -> int:
-        """The number of rows."""
         return self.indptr.numel() - 1
 
     @cached_property
@@ -223,7 +222,6 @@ class Adjacency:
 
     @property
     def num_edges(self) -> int:
-        """The number of directed edges."""
         return self.csr.col.numel()
 
     @cached_property
@@ -302,7 +300,6 @@ class Segments:
 
     @property
     def num_graphs(self) -> int:
-        """The number of graphs."""
         return self.ptr.numel() - 1
 
     @cached_property

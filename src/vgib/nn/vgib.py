@@ -148,7 +148,9 @@ class PartPredictor(nn.Module):
         return output
 
     def open(self, x: Tensor, adj: Adjacency, graphs: Segments) -> Tensor:
-        """The same where every node passes: parts that were cut out need no gates."""
+        """The same where every node passes: parts that were cut out of their graphs need no gates,
+        and many parts of a graph cost no more than their own nodes.
+        """
         output: Tensor = self.head(graphs.sum(self.encoder(x, adj)))
         return output
 
@@ -203,14 +205,17 @@ class Yardstick(nn.Module):
     def __init__(self, site: Site) -> None:
         super().__init__()
         self.task: Task = site.task
-        for name, size in (("lost", site.outputs), ("graphs", site.outputs)):
-            self.register_buffer(name, torch.zeros(size))
-        for name in ("paid", "nodes"):
-            self.register_buffer(name, torch.zeros(()))
         self.lost: Tensor
         self.graphs: Tensor
         self.paid: Tensor
         self.nodes: Tensor
+        for name, shape in (
+            ("lost", site.outputs),
+            ("graphs", site.outputs),
+            ("paid", ()),
+            ("nodes", ()),
+        ):
+            self.register_buffer(name, torch.zeros(shape))
 
     def watch(self, whole: Tensor, nothing: Tensor, prices: Tensor) -> None:
         """Adds a batch: predictions of whole graphs and of nothing, prices of open nodes."""
@@ -274,7 +279,6 @@ class NodeVGIB(Bottleneck):
     """
 
     predict_from = "clean"
-    judges_parts = True
     SHARPEN = 0.7
     """The share of the last stage in which the gates sharpen."""
     OUTLYING = 0.5
@@ -314,26 +318,23 @@ class NodeVGIB(Bottleneck):
         super().__init__()
         if beta < 0:
             raise InputError(f"beta must be zero or positive; got {beta}")
-        if not 0 <= independent + ball <= 1:
-            raise InputError(f"independent + ball must be a share; got {independent + ball}")
-        if not 0 <= smoothing <= 1:
-            raise InputError(f"smoothing must be a share; got {smoothing}")
         if hidden < 1:
             raise InputError(f"hidden must be at least 1; got {hidden}")
-        if not 0 <= rise <= 1:
-            raise InputError(f"rise must be a share; got {rise}")
+        if temperature <= 0:
+            raise InputError(f"temperature must be positive; got {temperature}")
+        shares = {"independent + ball": independent + ball, "smoothing": smoothing, "rise": rise}
+        for name, share in shares.items():
+            if not 0 <= share <= 1:
+                raise InputError(f"{name} must be a share; got {share}")
         self.predictor = PartPredictor(site)
         self.gate = NodeGate(site, hidden, smoothing)
         self.yardstick = Yardstick(site)
-        if temperature <= 0:
-            raise InputError(f"temperature must be positive; got {temperature}")
         self.beta, self.price_now, self.rise = beta, beta, rise
         self.draw_masks = partial(random_masks, independent=independent, ball=ball, hops=hops)
         self.temperature, self.temperature_now, self.floor = temperature, temperature, floor
 
     @classmethod
     def at(cls, site: Site, **options: Any) -> Self:
-        """A bottleneck for this place."""
         return cls(site, **options)
 
     def start_epoch(self, epoch: int, epochs: int) -> None:
@@ -344,7 +345,11 @@ class NodeVGIB(Bottleneck):
     def forward(self, encoded: Encoded) -> Perturbed:
         """Scores; in training what the stage at hand learns from."""
         if encoded.target is not None and self.stage.name in ("network", "predictor"):
-            return self._before_the_gate(encoded)
+            # Before the gate is trained, everything passes.
+            output, ones = None, encoded.x.new_ones(len(encoded.x))
+            if self.predictor.training:
+                output = self.judge(encoded, self.draw_masks(encoded.adj, encoded.graphs))
+            return Perturbed(graph=None, scores=ones, output=output)
         logits = self.gate(encoded)
         terms: dict[str, Tensor] = {}
         if self.gate.training:
@@ -352,27 +357,11 @@ class NodeVGIB(Bottleneck):
             terms = learn(encoded, logits)
         return Perturbed(graph=None, scores=logits.sigmoid(), terms=terms)
 
-    def _before_the_gate(self, encoded: Encoded) -> Perturbed:
-        """While network and predictor are trained, everything passes."""
-        output = None
-        if self.predictor.training:
-            keep = self.draw_masks(encoded.adj, encoded.graphs)
-            output = self.judge(encoded, keep)
-        return Perturbed(graph=None, scores=encoded.x.new_ones(len(encoded.x)), output=output)
-
     def judge(self, encoded: Encoded, keep: Tensor) -> Tensor:
         """What a part alone predicts, without randomness where its gates are 0 and 1."""
         x = self.predictor.embed(encoded)
         output: Tensor = self.predictor(x, encoded.adj, encoded.graphs, keep)
         return output
-
-    def part_inputs(self, encoded: Encoded) -> Tensor:
-        """What the predictor sees of each node, whatever part it is in."""
-        return self.predictor.embed(encoded)
-
-    def judge_inputs(self, x: Tensor, adj: Adjacency, graphs: Segments) -> Tensor:
-        """What parts predict that were cut out of their graphs; see :meth:`part_inputs`."""
-        return self.predictor.open(x, adj, graphs)
 
     def worth_terms(self, encoded: Encoded, logits: Tensor) -> dict[str, Tensor]:
         r"""How far the worths of closed nodes are from adding up to what a random mask loses.

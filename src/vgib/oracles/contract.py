@@ -73,11 +73,7 @@ class OracleCard(BaseModel):
 
     @classmethod
     def read(cls, path: Path) -> "OracleCard":
-        """Reads a card that :meth:`write` wrote.
-
-        Raises:
-            FileFormatError: the file is missing or no such card.
-        """
+        """Reads a card that :meth:`write` wrote."""
         try:
             return cls.model_validate_json(path.read_bytes())
         except (OSError, ValidationError) as error:
@@ -92,7 +88,6 @@ class Oracle(ABC):
     """A property of molecules: ``oracle(smiles)`` gives one ``float64`` for each.
 
     Args:
-        card: what it is and how good it is.
         remembered: for how many molecules, the last ones asked for, the value is kept.
     """
 
@@ -120,16 +115,13 @@ class Oracle(ABC):
         for start in range(0, len(missing), CHUNK):
             part = missing[start : start + CHUNK]
             known |= zip(part, self.judge(part).tolist(), strict=True)
-        self._remember(texts, known)
-        return np.array([known[text] for text in texts], dtype=np.float64)
-
-    def _remember(self, texts: Sequence[str], known: dict[str, float]) -> None:
         with self._lock:
             for text in texts[-self.remembered :] if self.remembered else ():
                 self._values[text] = known[text]
                 self._values.move_to_end(text)
             while len(self._values) > self.remembered:
                 self._values.popitem(last=False)
+        return np.array([known[text] for text in texts], dtype=np.float64)
 
     def __repr__(self) -> str:
         return f"<oracle {self.name}: {self.card.about}>"

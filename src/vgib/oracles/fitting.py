@@ -22,14 +22,8 @@ class Fit:
     Attributes:
         columns: The most frequent substructures get a column, so many at most.
         rarest: A substructure with a column occurs in so many training molecules at least.
-        hidden: The width of the first layer.
-        inner: The width of the second layer.
-        epochs: How often each molecule is seen.
-        batch: Molecules in a step.
         rate: The largest learning rate of Adam, after a tenth of the steps (one cycle).
-        dropout: The share of hidden units that is left out in a step.
         value_weight: The weight of the value's squared error beside the class's cross-entropy.
-        seed: The seed of the first weights, the order and the dropout.
     """
 
     columns: int = 4096
@@ -55,11 +49,8 @@ def fit_perceptron(
     """A network that tells the class and, for positives, the value, as it will be stored.
 
     Args:
-        prints: the fingerprints of all molecules.
-        rows: the molecules to train on.
         label: the class of each molecule, 0 or 1.
         value: of each positive molecule the target of a second output; ``None`` for one output.
-        say: told of each finished epoch.
     """
     columns = frequent_substructures(prints, rows, fit)
     center = prints.descriptors[rows].mean(0)
@@ -75,40 +66,27 @@ def fit_perceptron(
             outputs=1 if value is None else 2,
             dropout=fit.dropout,
         )
-        _train(net, prints, rows, label, value, fit, say)
+        sparse, described = known_substructures(prints, net.columns), net.standardized(prints)
+        random = np.random.default_rng(fit.seed)
+        optimizer = torch.optim.Adam(net.parameters(), lr=fit.rate)
+        steps = fit.epochs * ceil(len(rows) / fit.batch)
+        schedule = torch.optim.lr_scheduler.OneCycleLR(
+            optimizer, fit.rate, total_steps=steps, pct_start=0.1
+        )
+        for epoch in range(fit.epochs):
+            losses = []
+            order = random.permutation(rows)
+            for start in range(0, len(order), fit.batch):
+                index = order[start : start + fit.batch]
+                out = net(*net.entries(sparse[index], described[index]))
+                loss = _loss(out, label[index], None if value is None else value[index], fit)
+                optimizer.zero_grad()
+                loss.backward()  # type: ignore[no-untyped-call]
+                optimizer.step()
+                schedule.step()
+                losses.append(loss.item())
+            say(f"epoch {epoch + 1} of {fit.epochs}, loss {np.mean(losses):.4f}")
     return Perceptron.stored(net.arrays())
-
-
-def _train(
-    net: Perceptron,
-    prints: Fingerprints,
-    rows: Rows,
-    label: Floats,
-    value: Floats | None,
-    fit: Fit,
-    say: Callable[[str], None],
-) -> None:
-    """Moves the weights; the arguments are those of :func:`fit_perceptron`."""
-    sparse, described = known_substructures(prints, net.columns), net.standardized(prints)
-    random = np.random.default_rng(fit.seed)
-    optimizer = torch.optim.Adam(net.parameters(), lr=fit.rate)
-    steps = fit.epochs * ceil(len(rows) / fit.batch)
-    schedule = torch.optim.lr_scheduler.OneCycleLR(
-        optimizer, fit.rate, total_steps=steps, pct_start=0.1
-    )
-    for epoch in range(fit.epochs):
-        losses = []
-        order = random.permutation(rows)
-        for start in range(0, len(order), fit.batch):
-            index = order[start : start + fit.batch]
-            out = net(*net.entries(sparse[index], described[index]))
-            loss = _loss(out, label[index], None if value is None else value[index], fit)
-            optimizer.zero_grad()
-            loss.backward()  # type: ignore[no-untyped-call]
-            optimizer.step()
-            schedule.step()
-            losses.append(loss.item())
-        say(f"epoch {epoch + 1} of {fit.epochs}, loss {np.mean(losses):.4f}")
 
 
 def frequent_substructures(prints: Fingerprints, rows: Rows, fit: Fit) -> npt.NDArray[np.uint32]:

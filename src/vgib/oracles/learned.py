@@ -28,11 +28,7 @@ class Learned(Oracle):
 
     @classmethod
     def load(cls, folder: Path, name: str) -> Self:
-        """Reads ``name.npz`` and ``name.json``.
-
-        Raises:
-            FileFormatError: a file is missing, damaged, or does not belong to the other.
-        """
+        """Reads ``name.npz`` and ``name.json``."""
         card = OracleCard.read(folder / f"{name}.json")
         path = folder / f"{name}.npz"
         try:
@@ -55,7 +51,6 @@ class Learned(Oracle):
         super().__init__(card)
 
     def judge(self, smiles: Sequence[str]) -> Floats:
-        """The values of distinct texts."""
         prints = fingerprints(smiles)
         return np.where(prints.is_valid, self.values(prints), np.nan)
 
@@ -74,7 +69,6 @@ class ListClearance(Learned):
         self.spread = float(arrays["spread"])
 
     def values(self, prints: Fingerprints) -> Floats:
-        """The expected clearance (:func:`expected_clearance`)."""
         return expected_clearance(*self.parts(prints), self.spread)
 
     def parts(self, prints: Fingerprints) -> tuple[Floats, Floats]:
@@ -96,7 +90,6 @@ class MeasuredClearance(Learned):
         self.regression = SimilarityRegression(**arrays)
 
     def values(self, prints: Fingerprints) -> Floats:
-        """The clearance that :class:`~vgib.oracles.kernel.SimilarityRegression` predicts."""
         return self.regression(prints)
 
     def nearest(self, smiles: Sequence[str]) -> Floats:
@@ -115,7 +108,6 @@ class Activity(Learned):
         self.calibration = arrays["calibration"]
 
     def values(self, prints: Fingerprints) -> Floats:
-        """The calibrated probability."""
         return calibrated(self.network.judge(prints)[:, 0], self.calibration)
 
 

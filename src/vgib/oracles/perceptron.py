@@ -32,10 +32,6 @@ class Perceptron(nn.Module):
         columns: ``uint32 [substructures]``, ascending and not empty: those with a vector.
         center: ``float [descriptors]``, their means over the training molecules.
         scale: ``float [descriptors]``, their standard deviations.
-        hidden: The width of the first layer.
-        inner: The width of the second layer.
-        outputs: How many numbers it gives for each molecule.
-        dropout: The share of hidden units that is left out in a step of training.
     """
 
     def __init__(

@@ -30,5 +30,4 @@ class Qed(Oracle):
         super().__init__(CARD)
 
     def judge(self, smiles: Sequence[str]) -> npt.NDArray[np.float64]:
-        """The QED of each molecule (:func:`vgib.chem.properties.qed`)."""
         return qed(smiles)

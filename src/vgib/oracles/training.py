@@ -151,7 +151,9 @@ def _train_list(species: str, shelf: Tables, fit: Fit) -> Trained:
     new = held[is_unseen(scaffolds[held], scaffolds[~is_held])]
     quality = _list_quality(p, v, spread, label, excess, held, new)
     data = {f"vgib/{species}": len(listed), "ZINC250K": len(everything)}
-    numbers = {"spread": spread, "calibration": calibration.tolist(), "lowest": _floor(spread)}
+    lowest = expected_clearance(np.array([RAREST]), np.array([THRESHOLD]), spread)
+    numbers: dict[str, Any] = {"spread": spread, "calibration": calibration.tolist()}
+    numbers["lowest"] = round(float(lowest[0]), 2)
     card = _card(f"{species}_list", data, quality, asdict(fit) | numbers)
     arrays = {"calibration": calibration, "spread": np.array(spread)}
     return Trained(network.arrays() | arrays, card)
@@ -208,11 +210,6 @@ def latent_spread(membership: Floats, excess: Floats) -> float:
     z = ndtri(p)
     expected = np.exp(-0.5 * z * z) / np.sqrt(2 * np.pi) + p * z
     return round(float(excess.mean() / expected.mean()), 4)
-
-
-def _floor(spread: float) -> float:
-    lowest = expected_clearance(np.array([RAREST]), np.array([THRESHOLD]), spread)
-    return round(float(lowest[0]), 2)
 
 
 def _list_quality(
@@ -379,7 +376,6 @@ def joined(parts: list[Fingerprints]) -> Fingerprints:
 
 
 def taken(prints: Fingerprints, rows: Rows) -> Fingerprints:
-    """The fingerprints of some molecules."""
     length = np.diff(prints.indptr)[rows]
     ends = np.cumsum(length)
     entry = np.arange(length.sum()) + np.repeat(prints.indptr[rows] - ends + length, length)

@@ -114,9 +114,6 @@ def block_trees(graphs: Graphs, blocks: Array) -> list[BlockTree]:
     Args:
         graphs: undirected graphs; each edge is listed from both ends.
         blocks: ``int [nodes]``; nodes of one graph with equal numbers cannot be separated.
-
-    Raises:
-        InputError: the blocks leave a ring uncut, so that they form no tree.
     """
     ptr, indptr, col = (np.asarray(a) for a in (graphs.node_ptr, graphs.indptr, graphs.col))
     graph = np.repeat(np.arange(len(ptr) - 1), np.diff(ptr))

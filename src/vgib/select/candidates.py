@@ -12,7 +12,6 @@ import numpy as np
 
 from vgib.select.blocktree import (
     Array,
-    BlockTree,
     Graphs,
     Mask,
     best_subgraphs,
@@ -33,7 +32,6 @@ class Candidates:
     """The connected parts of whole blocks near wanted sizes, of each graph.
 
     Args:
-        graphs: Undirected graphs.
         blocks: ``int [nodes]``, the indivisible blocks; see :func:`vgib.chem.blocks.blocks_of`.
     """
 
@@ -53,7 +51,6 @@ class Candidates:
         """The parts to try, ``bool [parts, nodes]``: for each graph one array for each size.
 
         Args:
-            scores: One number for each node.
             sizes: Arrays of wanted numbers of nodes, one entry for each graph.
             most: Of more parts than these, those of the highest mean score.
             slack: By how many nodes a part may miss the reachable size nearest to the wanted one.
@@ -125,13 +122,10 @@ class Candidates:
         """Of many parts the best-scored; where the listing ended too early, the best-scored one."""
         if not len(masks):
             tree = self.trees[graph]
-            return _best_scored(tree, own, nearest_size(tree, wanted))
+            size = nearest_size(tree, wanted)
+            subgraphs = best_subgraphs(tree, tree.sums(own), limit=size)[size]
+            return tree.nodes([subgraph for _, subgraph in subgraphs])
         if len(masks) <= most:
             return masks
         means = masks @ own / masks.sum(1)
         return masks[np.sort(best(means, most))]
-
-
-def _best_scored(tree: BlockTree, own: Array, size: int) -> Mask:
-    subgraphs = best_subgraphs(tree, tree.sums(own), limit=size)[size]
-    return tree.nodes([subgraph for _, subgraph in subgraphs])

@@ -128,8 +128,15 @@ Known: connected, largest_part, nodes, ring_intact
         """
         size: float | tuple[float, ...] | None = None
         if keep_ratio is not None:
-            several = isinstance(keep_ratio, Sequence) or getattr(keep_ratio, "ndim", 0) > 0
-            size = tuple(map(float, keep_ratio)) if several else float(keep_ratio)
+            is_list = isinstance(keep_ratio, Sequence) and not isinstance(keep_ratio, str)
+            several = is_list or getattr(keep_ratio, "ndim", 0) > 0
+            try:
+                size = tuple(map(float, keep_ratio)) if several else float(keep_ratio)
+            except (TypeError, ValueError):
+                raise InputError(
+                    f"keep_ratio is {keep_ratio!r}; expected a share above 0 and at most 1, "
+                    "or several"
+                ) from None
         return cls(size, rule, by, n)  # type: ignore[arg-type]  # names are checked at once
 
     @property
@@ -163,11 +170,7 @@ Known: connected, largest_part, nodes, ring_intact
         return replace(self, size=other.size if self.size is None else self.size)
 
     def for_graphs(self, *, molecules: bool) -> "Selection":
-        """This choice with its rule and criterion filled in, for molecules or for other graphs.
-
-        Raises:
-            InputError: it is one for molecules alone.
-        """
+        """This choice with its rule and criterion filled in, for molecules or for other graphs."""
         is_open = self.size is None and self.rule in (None, "ring_intact")
         by: By = self.by or ("sufficient" if molecules and is_open else "scores")
         if by != "scores" and not molecules:
@@ -188,8 +191,6 @@ Known: connected, largest_part, nodes, ring_intact
         At least one, also of a graph without nodes, which is then taken whole.
 
         Args:
-            scores: One number for each node.
-            graphs: The graphs that were scored.
             blocks: The indivisible blocks, where the rule keeps them whole.
         """
         from vgib.select import masks
@@ -224,14 +225,8 @@ Known: connected, largest_part, nodes, ring_intact
     ) -> "Mask":
         """Random subgraphs that the rule allows, of exactly these sizes: what to compare with.
 
-        Args:
-            graphs: The graphs in which something was chosen.
-            sizes: The number of nodes that were chosen in each.
-            rng: The source of chance.
-            blocks: The indivisible blocks, where the rule keeps them whole.
-
-        Returns:
-            ``bool [nodes]``.
+        ``sizes`` holds the number of nodes that were chosen in each graph, ``blocks`` the
+        indivisible blocks, where the rule keeps them whole. Gives ``bool [nodes]``.
         """
         from vgib.select import random
 
@@ -247,11 +242,7 @@ ANY = Selection()
 
 
 def check_share(share: float) -> None:
-    """Refuses what is no share of the nodes.
-
-    Raises:
-        InputError: it is not above 0 and at most 1.
-    """
+    """Refuses what is no share of the nodes."""
     if not 0 < share <= 1:
         raise InputError(f"keep_ratio is {share!r}; expected a share above 0 and at most 1")
 

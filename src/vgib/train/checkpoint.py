@@ -54,12 +54,6 @@ class History:
 class Progress:
     """All that training needs to go on: weights, moments, random state, history, best weights.
 
-    Args:
-        net: The model.
-        settings: How it is trained.
-        identity: See :func:`identity`.
-        team: The workers that train it.
-
     Attributes:
         stage: The stage of the bottleneck's training that is on.
         outer: What moves in it.
@@ -176,15 +170,14 @@ class Progress:
         number = {"stage": self.number + 1} if len(self.net.bottleneck.stages) > 1 else {}
         self.history.epochs.append({"epoch": epoch + 1, **number, **record})
         loss = record.get("val_loss")
-        if loss is not None and self._may_be_selected(epoch) and loss < self.history.best_loss:
+        # Not while a schedule of the bottleneck lasts, but the last epoch always.
+        earliest = min(self.net.bottleneck.selected_from, self.epochs - 1)
+        may_be_selected = epoch - self.begun >= earliest
+        if loss is not None and may_be_selected and loss < self.history.best_loss:
             self.history.best_loss, self.history.best_epoch = loss, epoch
             if (self.stage.select or self.settings.select) == "best":
                 weights = self.shown.state_dict().items()
                 self.best = {name: value.detach().clone() for name, value in weights}
-
-    def _may_be_selected(self, epoch: int) -> bool:
-        """Not while a schedule of the bottleneck lasts, but the last epoch always."""
-        return epoch - self.begun >= min(self.net.bottleneck.selected_from, self.epochs - 1)
 
     def is_done(self) -> bool:
         """Whether the validation loss has not fallen for too long."""
@@ -193,11 +186,9 @@ class Progress:
         return patience is not None and self.history.best_epoch >= 0 and waited >= patience
 
     def levels(self) -> dict[str, Level]:
-        """What moves, by name."""
         return {"outer": self.outer} | ({"inner": self.inner} if self.inner is not None else {})
 
     def save(self, path: Path) -> None:
-        """Writes everything into one file."""
         tensors = {f"net.{k}": v for k, v in self.net.state_dict().items()}
         tensors |= {f"best.{k}": v for k, v in self.best.items()}
         for name, level in self.levels().items():

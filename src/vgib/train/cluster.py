@@ -15,11 +15,7 @@ OBJECT_STORE = 256 * 2**20
 
 
 def library() -> Any:
-    """The module ``ray``.
-
-    Raises:
-        MissingExtraError: it is not installed.
-    """
+    """The module ``ray``."""
     try:
         import ray
     except ImportError:
@@ -35,9 +31,6 @@ def connected(address: str | None = None, *, cores: int | None = None) -> Iterat
         address: Of the head node, or ``auto``. Without one, the cluster that ``RAY_ADDRESS`` names;
             without that either, a Ray of this machine alone, for as long as the block runs.
         cores: How many cores that Ray of this machine may use; all when ``None``.
-
-    Raises:
-        InputError: there is no cluster at this address.
     """
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
     # What Ray is about to do one day with the graphics cards of tasks that ask for none.

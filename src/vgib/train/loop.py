@@ -14,6 +14,7 @@ from vgib.config import Training
 from vgib.data.packed import Batch, PackedGraphs
 from vgib.errors import InputError, VgibError
 from vgib.nn.net import SubgraphNet
+from vgib.nn.vgib import NodeVGIB
 from vgib.train.checkpoint import Epoch, History, Progress, identity
 from vgib.train.optimizer import Level
 from vgib.train.team import ALONE, Alone
@@ -49,10 +50,8 @@ def train(
 
     Args:
         net: The model; left in evaluation mode with the selected weights.
-        graphs: Graphs with labels.
         index: The graphs to train on; all when ``None``.
         val: Graphs for model selection and early stopping; without them the last weights stay.
-        settings: Everything else.
         checkpoint: A file to resume from when it exists, and to write as training goes on. It is
             replaced atomically: a killed process resumes to the very same weights.
         checkpoint_seconds: Least time between two writes.
@@ -67,7 +66,10 @@ def train(
     net.to(device)
     own = len(graphs) if index is None else len(index)
     held_out = [] if val is None else list(val.batches(1024, device=device))
-    sizes, moments = team.batch_sizes(settings.batch_size, own), _moments(net)
+    sizes = team.batch_sizes(settings.batch_size, own)
+    # The running moments (of a population prior, of batch norm), which every batch moves.
+    buffers = (*net.encoder.buffers(), *net.bottleneck.buffers())
+    moments = [buffer for buffer in buffers if buffer.is_floating_point()]
     enough = epochs_for(settings, len(sizes) if isinstance(sizes, list) else ceil(own / sizes))
     settings = settings.model_copy(update={"epochs": enough})
     made_of = identity(net, graphs, index, val) if checkpoint is not None else {}
@@ -214,16 +216,14 @@ def predict_parts(
     In both the nodes keep the features that they have in the whole graph.
 
     Args:
-        net: The model.
-        graphs: Whole graphs.
         part: The nodes that are there, ``bool [num_nodes]``.
         owner: The graph that each part is of, where there are many of some; see
             :meth:`vgib.data.packed.PackedGraphs.parts`.
-        batch_size: Graphs that are computed at once.
         device: Where to compute.
     """
     owner = torch.arange(len(graphs)) if owner is None else owner
-    if not net.bottleneck.judges_parts:
+    bottleneck = net.bottleneck
+    if not isinstance(bottleneck, NodeVGIB):
         induced = replace(graphs, ids=None).parts(owner, part)
         return predict(net, induced, batch_size=batch_size, device=device)[0]
     net.to(device).eval()
@@ -231,13 +231,14 @@ def predict_parts(
     with threads(1):
         seen = []
         for batch in graphs.batches(batch_size, device=device):
-            seen.append(net.bottleneck.part_inputs(net.encode(batch.x, batch.adj, batch.graphs)))
+            encoded = net.encode(batch.x, batch.adj, batch.graphs)
+            seen.append(bottleneck.predictor.embed(encoded))
         inputs = torch.cat(seen)
         numbers = torch.arange(graphs.num_nodes).unsqueeze(1)
         parts = replace(graphs, x=numbers, cardinalities=None, ids=None).parts(owner, part)
         for batch in parts.batches(batch_size, device=device):
             x = inputs[batch.x.squeeze(1).long()]
-            judged = net.bottleneck.judge_inputs(x, batch.adj, batch.graphs)
+            judged = bottleneck.predictor.open(x, batch.adj, batch.graphs)
             outputs.append(net.rescale(judged).cpu())
     return torch.cat(outputs)
 
@@ -254,7 +255,8 @@ def predict_counts(
 
     See :meth:`vgib.nn.vgib.NodeVGIB.counts`.
     """
-    if not net.bottleneck.judges_parts:
+    bottleneck = net.bottleneck
+    if not isinstance(bottleneck, NodeVGIB):
         raise InputError(
             "only a model that has learned from parts can say what counts; train one with the "
             "bottleneck 'vgib'"
@@ -262,7 +264,7 @@ def predict_counts(
     net.to(device).eval()
     with threads(1):
         found = [
-            net.bottleneck.counts(net.encode(batch.x, batch.adj, batch.graphs)).cpu()
+            bottleneck.counts(net.encode(batch.x, batch.adj, batch.graphs)).cpu()
             for batch in graphs.batches(batch_size, device=device)
         ]
     return torch.cat(found)
@@ -290,12 +292,6 @@ def seeded(seed: int, device: torch.device | str = "cpu") -> Iterator[None]:
     with torch.random.fork_rng([kind] if kind.type == "cuda" else []):
         torch.manual_seed(seed)
         yield
-
-
-def _moments(net: SubgraphNet) -> list[Tensor]:
-    """The running moments (of a population prior, of batch norm), which every batch moves."""
-    buffers = [*net.encoder.buffers(), *net.bottleneck.buffers()]
-    return [buffer for buffer in buffers if buffer.is_floating_point()]
 
 
 def _check(

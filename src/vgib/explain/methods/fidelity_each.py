@@ -20,7 +20,6 @@ class FidelityEach(FidelityGate):
     Args:
         refine: Steps of Adam for each batch of graphs.
         refine_lr: The rate of these steps; it falls to 0 along a cosine.
-        rest: See :class:`FidelityGate`; what concerns its gate is not used.
     """
 
     needs_fit = False
@@ -34,7 +33,6 @@ class FidelityEach(FidelityGate):
         return self
 
     def explain(self, case: Case) -> Tensor:
-        """The logits that were found, as scores between 0 and 1."""
         self.look_at(case)
         start = pulls(case, self.readout_, self.noise_[0])[:, -len(LEVELS) :].mean(1)
         return squashed(self.refined(case, start))

@@ -24,7 +24,6 @@ class AwareGate(nn.Module):
 
     Args:
         sample: Inputs of this form, whose moments bring all others to one scale.
-        hidden: Width of the MLP.
         start: How many of the last columns the logit starts from, at their mean.
     """
 
@@ -80,8 +79,6 @@ def pulls(case: Case, readout: Readout | None, mean: Tensor) -> Tensor:
     their root mean square over the graph. At 1 it is occlusion to first order.
 
     Args:
-        case: What is to be explained.
-        readout: See :func:`keep_nodes`.
         mean: What a node's features fade to where it cannot be removed.
     """
     graphs, x = case.batch.graphs, case.clean.inputs
@@ -95,13 +92,8 @@ def pulls(case: Case, readout: Readout | None, mean: Tensor) -> Tensor:
             (slope,) = torch.autograd.grad(evidence, gate)
         found.append(case.frozen.importance(slope))
     raw = torch.stack(found, dim=1)
-    return torch.cat([raw, in_own_units(raw, graphs)], dim=1)
-
-
-def in_own_units(values: Tensor, graphs: Segments) -> Tensor:
-    """``[num_nodes, columns]`` in units of their root mean square over each graph."""
-    size = graphs.mean(values.square()).sqrt().clamp(min=PULL_FLOOR)
-    return values / graphs.spread(size)
+    size = graphs.mean(raw.square()).sqrt().clamp(min=PULL_FLOOR)
+    return torch.cat([raw, raw / graphs.spread(size)], dim=1)
 
 
 PULL_FLOOR = 1e-6
@@ -138,13 +130,8 @@ class FidelityGate(Amortized):
         result was a little worse on one seed, which settles nothing.
 
     Args:
-        beta: Weight of the KL.
         shares: Smallest and largest share of nodes that is kept in training.
-        hidden: Width of the gate.
         std_floor: Least spread of the noise.
-        batch_size: See :class:`Amortized`.
-        lr: See :class:`Amortized`.
-        rest: See :class:`Amortized`.
     """
 
     def __init__(
@@ -166,12 +153,10 @@ class FidelityGate(Amortized):
         self.readout_: Readout | None = None
 
     def build(self, case: Case) -> nn.Module:
-        """The gate; and finds out how exactly nodes can be removed."""
         self.look_at(case)
         return AwareGate(self.features(case), self.hidden, len(LEVELS))
 
     def features(self, case: Case) -> Tensor:
-        """What the gate sees."""
         return torch.cat([gate_features(case), pulls(case, self.readout_, self.noise_[0])], dim=1)
 
     def look_at(self, case: Case) -> None:
@@ -208,7 +193,6 @@ class FidelityGate(Amortized):
         return keep_nodes(case, keep, readout=self.readout_, inputs=inputs)
 
     def explain(self, case: Case) -> Tensor:
-        """The logits as scores between 0 and 1."""
         return squashed(self.logits(case))
 
 

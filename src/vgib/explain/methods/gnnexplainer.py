@@ -1,6 +1,5 @@
 """GNNExplainer for a whole batch at once."""
 
-from dataclasses import dataclass
 from math import sqrt
 from typing import Any
 
@@ -15,14 +14,9 @@ LOG_FLOOR = 1e-15
 """PyG's guard of the logarithm in the entropy."""
 
 
-@dataclass(frozen=True)
-class Weights:
-    """The weights of the regularizers, with PyG's defaults."""
-
-    edge_size: float = 0.005
-    edge_entropy: float = 1.0
-    node_size: float = 1.0
-    node_entropy: float = 0.1
+EDGE_SIZE, EDGE_ENTROPY = 0.005, 1.0
+NODE_SIZE, NODE_ENTROPY = 1.0, 0.1
+"""PyG's weights of the regularizers."""
 
 
 @explainers.register("gnnexplainer")
@@ -39,12 +33,7 @@ class GNNExplainer(Explainer):
     those that PyG finds graph by graph, from the same random start, in one run for all.
 
     Args:
-        epochs: Steps of Adam.
-        lr: Its rate.
-        nodes: Whether nodes are masked.
         edges: Whether messages are masked. Without a node mask the scores are lifted from it.
-        weights: Of the regularizers.
-        rest: See :class:`Explainer`.
     """
 
     removal: Removal = "messages"
@@ -56,13 +45,11 @@ class GNNExplainer(Explainer):
         lr: float = 0.01,
         nodes: bool = True,
         edges: bool = True,
-        weights: Weights | None = None,
         **rest: Any,
     ) -> None:
         super().__init__(**rest)
         self.epochs, self.lr = epochs, lr
         self.nodes, self.edges = nodes, edges
-        self.weights = weights or Weights()
 
     def explain(self, case: Case) -> Tensor:
         """The node mask, or the edge mask lifted to nodes."""
@@ -88,10 +75,9 @@ class GNNExplainer(Explainer):
             loss = case.frozen.losses(run.output, case.goal).sum()
             if step > 0:
                 if edge is not None:
-                    loss = loss + edge.cost(self.weights.edge_size, self.weights.edge_entropy)
+                    loss = loss + edge.cost(EDGE_SIZE, EDGE_ENTROPY)
                 if node is not None:
-                    size = self.weights.node_size
-                    loss = loss + node.cost(size, self.weights.node_entropy, mean=True)
+                    loss = loss + node.cost(NODE_SIZE, NODE_ENTROPY, mean=True)
             loss.backward()  # type: ignore[no-untyped-call]
             optimizer.step()
             if step == 0:

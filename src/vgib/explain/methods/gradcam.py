@@ -21,7 +21,6 @@ class GradCAM(Explainer):
     Args:
         relu: Whether what speaks against the class counts as 0, as Pope et al. have it. It then
             ties with what says nothing, which a ranking by share cannot use: off by default.
-        rest: See :class:`Explainer`.
     """
 
     def __init__(self, *, relu: bool = False, **rest: Any) -> None:
@@ -29,7 +28,6 @@ class GradCAM(Explainer):
         self.relu = relu
 
     def explain(self, case: Case) -> Tensor:
-        """Attributions, scaled graph by graph."""
         attributions = case.frozen.importance(self.attributions(case))
         if self.relu:
             attributions = attributions.relu()

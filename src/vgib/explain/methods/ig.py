@@ -19,10 +19,6 @@ class IntegratedGradients(Explainer):
     Sundararajan, Taly, Yan, "Axiomatic Attribution for Deep Networks", ICML 2017. Integer features
     are attributed at what they are turned into before the first layer. The integral is a
     Gauss-Legendre sum, captum's default.
-
-    Args:
-        steps: Points of the sum.
-        rest: See :class:`Explainer`.
     """
 
     def __init__(self, *, steps: int = 32, **rest: Any) -> None:
@@ -30,7 +26,6 @@ class IntegratedGradients(Explainer):
         self.steps = steps
 
     def explain(self, case: Case) -> Tensor:
-        """Attributions, scaled graph by graph."""
         return scaled(case.frozen.importance(self.attributions(case)), case.batch.graphs)
 
     def attributions(self, case: Case) -> Tensor:

@@ -22,7 +22,6 @@ class Occlusion(Explainer):
     Args:
         chunk: Copies of graphs, each without one node, in one forward pass at most; fewer where
             the graphs are large.
-        rest: See :class:`Explainer`.
     """
 
     removal: Removal = "exact"
@@ -45,7 +44,6 @@ def passes(sizes: Tensor, chunk: int) -> Iterator[Tensor]:
     """The numbers of graphs that go through a model together: few of the large ones.
 
     Args:
-        sizes: The number of nodes of each.
         chunk: How many there are at most; large ones are fewer, one at least.
     """
     for numbers in torch.split(torch.arange(len(sizes)), chunk):

@@ -28,7 +28,6 @@ class PGExplainer(Amortized):
         edge_entropy: Weight b of its entropy.
         temperatures: Of the relaxation, at the start and at the end.
         bias: Least distance of the uniform draws from 0 and 1.
-        rest: See :class:`Amortized`.
     """
 
     removal: Removal = "messages"
@@ -47,18 +46,15 @@ class PGExplainer(Amortized):
         self.temperatures, self.bias = temperatures, bias
 
     def build(self, case: Case) -> nn.Module:
-        """The network that scores edges."""
         channels = case.clean.states[-1].flatten(1).shape[1]
         return nn.Sequential(nn.Linear(2 * channels, 64), nn.ReLU(), nn.Linear(64, 1))
 
     def logits(self, case: Case) -> Tensor:
-        """One for each directed edge."""
         h, edges = case.clean.states[-1].flatten(1), case.edge_index
         logits: Tensor = self.fitted(torch.cat([h[edges[0]], h[edges[1]]], dim=1))
         return logits.squeeze(1)
 
     def loss(self, case: Case, step: int) -> Tensor:
-        """The mean of the graphs' objectives."""
         start, end = self.temperatures
         temperature = start * (end / start) ** (step / self.steps)
         logits = self.logits(case)
@@ -75,6 +71,5 @@ class PGExplainer(Amortized):
         return mean
 
     def explain(self, case: Case) -> Tensor:
-        """Edge masks, lifted to nodes."""
         mask = self.logits(case).sigmoid()
         return to_nodes(mask, case.edge_index, case.batch.x.shape[0])

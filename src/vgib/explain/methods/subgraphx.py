@@ -33,8 +33,6 @@ class SubgraphX(Explainer):
         samples: Orders, each with its reversal.
         seconds: Time for one call; when it is up, the orders so far must do, but one at least.
             Results are the same for the same seed as long as time is not up.
-        chunk: Subgraphs in one forward pass.
-        rest: See :class:`Explainer`.
     """
 
     removal: Removal = "exact"
@@ -46,7 +44,6 @@ class SubgraphX(Explainer):
         self.samples, self.seconds, self.chunk = samples, seconds, chunk
 
     def explain(self, case: Case) -> Tensor:
-        """The order of peeling, scaled to [0, 1]."""
         values = case.frozen.importance(self.values(case))
         graphs = packed(case.batch)
         order = peel(graphs, values)

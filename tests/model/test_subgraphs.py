@@ -1,4 +1,4 @@
-"""The SMILES of many subgraphs of many molecules at once."""
+"""Chosen nodes as subgraphs: the SMILES of many of them at once."""
 
 import numpy as np
 import pytest

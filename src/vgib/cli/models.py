@@ -39,7 +39,7 @@ def models_train(
     cache: Cache = None,
 ) -> None:
     """Train the shipped models anew; those that are in the folder already are left as they are."""
-    from vgib.experiments.shipped.job import Places, train_models
+    from vgib.experiments.shipped.job import train_models
 
-    for folder in train_models(name, out, places=Places(mirror, cache), say=say):
+    for folder in train_models(name, out, say=say, mirror=mirror, cache=cache):
         typer.echo(folder)

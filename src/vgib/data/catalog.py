@@ -1,11 +1,11 @@
 """Named datasets: fetched, checked against the published statistics, and read."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Unpack
 
 from vgib.data.download import sha256
 from vgib.data.entries import Entry, Statistics, entry, names
-from vgib.data.sources import Source, cache_folder, find_source, mirror_folder
+from vgib.data.sources import Places, Source, cache_folder, find_source, mirror_folder
 from vgib.errors import DownloadError, FileFormatError, InputError
 
 if TYPE_CHECKING:  # torch and pandas are slow to import, and listing the catalog needs neither
@@ -31,27 +31,20 @@ READER_VERSION = 1
 """Part of the name of packed files: to be raised when the same source would give other graphs."""
 
 
-def fetch(
-    name: str,
-    *,
-    cache: str | Path | None = None,
-    mirror: str | Path | None = None,
-    progress: bool = True,
-) -> Path:
+def fetch(name: str, *, progress: bool = True, **places: Unpack[Places]) -> Path:
     """The file of a dataset, from the mirror, else from the cache, else from its public address.
 
     Args:
         name: a name of the catalog, or ``TU:NAME``.
-        cache: the cache folder; see :func:`cache_folder`.
-        mirror: a folder with files and their ``SHA256SUMS``; by default ``VGIB_MIRROR``.
         progress: whether a download shows a progress bar on a terminal.
+        **places: ``mirror`` and ``cache``; see :class:`vgib.data.sources.Places`.
 
     Raises:
         UnknownNameError: no such dataset.
         InputError: the dataset is generated, or the mirror is no folder.
         DownloadError: the file cannot be had, or is not what it should be.
     """
-    return _fetch(entry(name), cache, mirror, progress).path
+    return _fetch(entry(name), progress, places).path
 
 
 def load(
@@ -60,9 +53,8 @@ def load(
     features: "Features" = "auto",
     target: "Target" = "auto",
     seed: int = 0,
-    cache: str | Path | None = None,
-    mirror: str | Path | None = None,
     progress: bool = True,
+    **places: Unpack[Places],
 ) -> "PackedGraphs":
     """The graphs of a dataset; from the second time on they are mapped from a packed file.
 
@@ -80,17 +72,11 @@ def load(
         )
     if found.kind == "generated":
         return _generated(found, seed)
-    source = _fetch(found, cache, mirror, progress)
-    return _packed(found, source, cache_folder(cache), features, target)
+    source = _fetch(found, progress, places)
+    return _packed(found, source, cache_folder(places.get("cache")), features, target)
 
 
-def load_split(
-    name: str,
-    *,
-    cache: str | Path | None = None,
-    mirror: str | Path | None = None,
-    progress: bool = True,
-) -> "Split":
+def load_split(name: str, *, progress: bool = True, **places: Unpack[Places]) -> "Split":
     """The official division of a dataset into training, validation and test graphs.
 
     The arguments are those of :func:`fetch`.
@@ -104,19 +90,13 @@ def load_split(
     found = entry(name)
     if not found.split_file:
         raise InputError(f"{found.name} has no official split; use random_split")
-    source = _fetch(found, cache, mirror, progress)
+    source = _fetch(found, progress, places)
     path = source.path.with_name(Path(found.split_file).name)
     _check_sha256(path, sha256(path), found.split_sha256)
     return read_split(path, found.statistics.graphs or 0)
 
 
-def load_table(
-    name: str,
-    *,
-    cache: str | Path | None = None,
-    mirror: str | Path | None = None,
-    progress: bool = True,
-) -> "pd.DataFrame":
+def load_table(name: str, *, progress: bool = True, **places: Unpack[Places]) -> "pd.DataFrame":
     """The molecules of a dataset: a ``smiles`` column and the columns of values.
 
     The arguments are those of :func:`fetch`.
@@ -124,14 +104,12 @@ def load_table(
     found = entry(name)
     if found.kind != "table":
         raise InputError(f"{found.name} holds graphs, not a table; use load({found.name!r})")
-    source = _fetch(found, cache, mirror, progress)
+    source = _fetch(found, progress, places)
     return _checked_table(found, source.path) if source.content is None else source.content
 
 
-def _fetch(
-    found: Entry, cache: str | Path | None, mirror: str | Path | None, progress: bool
-) -> Source:
-    folder = cache_folder(cache)
+def _fetch(found: Entry, progress: bool, places: Places) -> Source:
+    folder = cache_folder(places.get("cache"))
 
     def verify(source: Source) -> "pd.DataFrame | PackedGraphs":
         """Reads the file and compares it with the published statistics."""
@@ -140,7 +118,7 @@ def _fetch(
         # Kept packed: it is most likely loaded next, and reading the largest takes a while.
         return _packed(found, source, folder, "auto", "auto")
 
-    mirrored = mirror_folder(mirror)
+    mirrored = mirror_folder(places.get("mirror"))
     source = find_source(found, verify, cache=folder, mirror=mirrored, progress=progress)
     _check_sha256(source.path, source.sha256, found.sha256)
     return source

@@ -15,10 +15,13 @@ if TYPE_CHECKING:
 
 PER_NODE: tuple[str, ...] = ("x", "node_truth")
 PER_EDGE: tuple[str, ...] = ("edge_attr", "edge_truth")
+PER_GRAPH: tuple[str, ...] = ("y",)
+"""The fields of packed graphs that have a row for each node, edge or graph."""
+FURTHER: tuple[str, ...] = ("of_nodes", "of_edges", "of_graphs")
+"""Whatever else has a row for each of these, by name."""
+
 MOST_CODES = 10_000_000
 """Above so many codes integers are no codes, and their table would not fit in memory."""
-
-FURTHER: tuple[str, ...] = ("of_nodes", "of_edges", "of_graphs")
 
 
 def one_by_one(graphs: Any) -> list["Data"]:

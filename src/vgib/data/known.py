@@ -1,13 +1,14 @@
 """Datasets in which the part of each graph that makes its class is known."""
 
 from dataclasses import dataclass, replace
-from pathlib import Path
+from typing import Unpack
 
 import numpy as np
 import torch
 
 from vgib.data import catalog
 from vgib.data.packed import PackedGraphs
+from vgib.data.sources import Places
 from vgib.data.splits import Fractions, Index, Split, random_split
 from vgib.errors import unknown_name
 
@@ -58,13 +59,7 @@ class KnownAnswers:
         return self.graphs[index], [self.alternatives[number] for number in index]
 
 
-def load_known(
-    name: str,
-    *,
-    seed: int = 0,
-    mirror: str | Path | None = None,
-    cache: str | Path | None = None,
-) -> KnownAnswers:
+def load_known(name: str, *, seed: int = 0, **places: Unpack[Places]) -> KnownAnswers:
     """A dataset of :data:`KNOWN`; the seed is that of random splits and of generated graphs.
 
     The split is the official one where there is one, else 80/10/10 at random. In Mutagenicity only
@@ -74,10 +69,10 @@ def load_known(
     if name not in KNOWN:
         raise unknown_name("dataset with known answers", name, KNOWN)
     if name.startswith("attribution/"):
-        return _attribution(name, seed, mirror, cache)
-    graphs = catalog.load(name, seed=seed, mirror=mirror, cache=cache, progress=False)
+        return _attribution(name, seed, places)
+    graphs = catalog.load(name, seed=seed, progress=False, **places)
     if catalog.entry(name).split_file:
-        split = catalog.load_split(name, mirror=mirror, cache=cache, progress=False)
+        split = catalog.load_split(name, progress=False, **places)
     elif name.startswith("SPMotif"):
         from vgib.data.spmotif import spmotif_split
 
@@ -103,13 +98,11 @@ def _marked_nodes(name: str, graphs: PackedGraphs) -> tuple[Alternatives | None,
     )
 
 
-def _attribution(
-    name: str, seed: int, mirror: str | Path | None, cache: str | Path | None
-) -> KnownAnswers:
+def _attribution(name: str, seed: int, places: Places) -> KnownAnswers:
     """Molecules of google-research/graph-attribution with all of their right explanations."""
     from vgib.data.molecules import from_smiles
 
-    table = catalog.load_table(name, mirror=mirror, cache=cache, progress=False)
+    table = catalog.load_table(name, progress=False, **places)
     read = from_smiles(table["smiles"].tolist(), table["label"].to_numpy().astype(int), workers=1)
     told = [table["explanations"].iloc[row] for row in read.rows]
     alternatives = tuple(tuple(tuple(map(int, nodes)) for nodes in choices) for choices in told)

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from functools import partial
 from pathlib import Path
-from typing import Literal
+from typing import Literal, Unpack
 
 import numpy as np
 
@@ -15,6 +15,7 @@ from vgib.data.molecules import Molecules, from_smiles, read_molecules
 from vgib.data.packed import PackedGraphs
 from vgib.data.pyg_files import holds_data, read_data_files
 from vgib.data.records import open_table
+from vgib.data.sources import Places
 from vgib.data.splits import Split, file_order_split, random_split, scaffold_split
 from vgib.data.tu import read_tu
 from vgib.errors import InputError, unknown_name
@@ -32,12 +33,11 @@ def load_graphs(
     features: str = "rich",
     labeled: bool = True,
     limit: int | None = None,
-    cache: str | Path | None = None,
-    mirror: str | Path | None = None,
     progress: bool = False,
     max_atoms: int = MAX_ATOMS,
     how: FileReading = PLAIN,
     standard: Standard | None = None,
+    **places: Unpack[Places],
 ) -> PackedGraphs | Molecules:
     """Graphs by a path or a name.
 
@@ -51,12 +51,11 @@ def load_graphs(
         features: Atom vocabulary.
         labeled: Whether a table of molecules must have labels.
         limit: Only the first so many graphs, or lines of a table.
-        cache: Where downloads are kept.
-        mirror: A folder that serves the catalog offline.
         progress: Whether downloads show a bar.
         max_atoms: The largest number of heavy atoms of a molecule.
         how: The encoding of a file, and the limits of what is read.
         standard: How molecules are made alike before they are read; as they are by default.
+        **places: The ``mirror`` and the ``cache`` of the catalog.
     """
     if isinstance(target, Sequence) and not isinstance(target, str):
         target = target[0] if len(target) == 1 else list(target) or None
@@ -84,11 +83,10 @@ def load_graphs(
         )
     if path.suffix or len(path.parts) > 2:
         raise InputError(f"there is no file {str(source)!r}")
-    places = {"cache": cache, "mirror": mirror, "progress": progress}
     found = catalog.entry(str(source))
     if found.kind != "table":
-        return _first(catalog.load(found.name, **places), limit)  # type: ignore[arg-type]
-    table = catalog.load_table(found.name, **places)[:limit]  # type: ignore[arg-type]
+        return _first(catalog.load(found.name, progress=progress, **places), limit)
+    table = catalog.load_table(found.name, progress=progress, **places)[:limit]
     read = partial(from_smiles, features=features, max_atoms=max_atoms, standard=standard)
     if target is None and not labeled:
         return read(table["smiles"])

@@ -6,14 +6,14 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, Self, overload
+from typing import TYPE_CHECKING, Any, Self, overload
 
 import numpy as np
 import numpy.typing as npt
 import torch
 from torch import Tensor
 
-from vgib.data.from_pyg import FURTHER, PER_EDGE, PER_NODE, describe, fields_of
+from vgib.data.from_pyg import FURTHER, PER_EDGE, PER_GRAPH, PER_NODE, describe, fields_of
 from vgib.data.packed_files import read_packed, write_packed
 from vgib.data.ranges import offsets, pointers, ranges, select_ranges
 from vgib.errors import FileFormatError, InputError, UnwritableError
@@ -198,7 +198,7 @@ class PackedGraphs:
     def is_undirected(self) -> bool:
         """Whether every edge has its reverse, which makes products cheaper."""
         sender = self.senders()
-        receiver = torch.arange(self.num_nodes).repeat_interleave(self.indptr.diff())
+        receiver = torch.arange(self.num_nodes).repeat_interleave(self._degree)
         # Rows are sorted, so (receiver, sender) ascends; symmetric means: sorting by sender first
         # gives the same list with the two exchanged.
         order = self._by_sender()
@@ -223,27 +223,25 @@ class PackedGraphs:
         wanted = self._resolve(index)
         node_ptr, nodes = select_ranges(self.node_ptr, wanted)
         _, edges = select_ranges(self.edge_ptr, wanted)
-
         return replace(
             self,
             node_ptr=node_ptr,
-            indptr=pointers(self.indptr.diff()[nodes]),
+            indptr=pointers(self._degree[nodes]),
             col=self.col[edges],
             **self._taken(nodes, edges, wanted),
         )
 
-    def _taken(self, nodes: Tensor, edges: Tensor, graphs: Tensor) -> dict[str, Any]:
-        """What belongs to these nodes, edges and graphs."""
-
-        def pick(name: str, where: Tensor) -> Any:
-            values = getattr(self, name)
-            if isinstance(values, dict):
-                return {key: value[where] for key, value in values.items()}
-            return None if values is None else values[where]
-
-        found = {name: pick(name, nodes) for name in (*PER_NODE, "of_nodes")}
-        found |= {name: pick(name, edges) for name in (*PER_EDGE, "of_edges")}
-        found |= {name: pick(name, graphs) for name in ("y", "of_graphs")}
+    def _taken(
+        self, nodes: Tensor | slice, edges: Tensor | slice, graphs: Tensor
+    ) -> dict[str, Any]:
+        """Every field but the edges themselves, of these nodes, edges and graphs."""
+        owners = zip(FURTHER, (PER_NODE, PER_EDGE, PER_GRAPH), (nodes, edges, graphs), strict=True)
+        found: dict[str, Any] = {}
+        for further, names, where in owners:
+            for name in names:
+                values = getattr(self, name)
+                found[name] = None if values is None else values[where]
+            found[further] = {key: each[where] for key, each in getattr(self, further).items()}
         found["ids"] = None if self.ids is None else tuple(self.ids[i] for i in graphs.tolist())
         return found
 
@@ -279,16 +277,16 @@ class PackedGraphs:
             owner: ``int [parts]``; the graph that each part is of.
             mask: ``bool``; the nodes of each part among those of its graph, one after the other.
         """
-        flat, chosen = self._flat, mask.numpy()
-        start = offsets(flat.sizes[owner.numpy()])
+        chosen = mask.numpy()
+        start = offsets(self.sizes.numpy()[owner.numpy()])
         number = offsets(chosen)
         node_ptr = number[start]
         nodes = self.part_nodes(owner, mask).numpy()
-        degree = flat.degree.take(nodes)
+        degree = self._degree.numpy().take(nodes)
         first = np.repeat(start[:-1], np.diff(node_ptr))
         edges = ranges(self.indptr.numpy().take(nodes), degree, offsets(degree))
         row = np.repeat(np.arange(len(nodes), dtype=np.int32), degree)
-        sender = flat.col.take(edges) + first.take(row)
+        sender = self.col.numpy().take(edges) + first.take(row)
         inside = np.flatnonzero(chosen.take(sender))
         row, sender, edges = row.take(inside), sender.take(inside), edges.take(inside)
         indptr = np.zeros(len(nodes) + 1, dtype=np.int64)
@@ -329,28 +327,26 @@ class PackedGraphs:
         if not -len(self) <= number < len(self):
             raise IndexError(f"there is no graph {number} among {len(self)}")
         number %= len(self)
-        nodes = slice(int(self.node_ptr[number]), int(self.node_ptr[number + 1]))
-        edges = slice(int(self.edge_ptr[number]), int(self.edge_ptr[number + 1]))
-        degree = self.indptr.diff()[nodes]
+        nodes, edges = (
+            slice(*ptr[number : number + 2].tolist()) for ptr in (self.node_ptr, self.edge_ptr)
+        )
+        degree = self._degree[nodes]
         receiver = torch.arange(degree.numel()).repeat_interleave(degree)
+        own = self._taken(nodes, edges, torch.tensor([number]))
+        ids = own.pop("ids")
+        named = {"y": own.pop("y")}
+        for name, values in own.items():
+            named |= values if name in FURTHER else {name: values}
         data = Data(
-            x=self.x[nodes],
+            x=named.pop("x"),
             edge_index=torch.stack([self.col[edges].long(), receiver]),
             num_nodes=degree.numel(),
         )
-        if self.y is not None:
-            data.y = self.y[number : number + 1]
-        for names, further, where in (
-            (PER_NODE[1:], self.of_nodes, nodes),
-            (PER_EDGE, self.of_edges, edges),
-            ((), self.of_graphs, slice(number, number + 1)),
-        ):
-            own = {name: getattr(self, name) for name in names}
-            for name, values in (own | further).items():
-                if values is not None:
-                    data[name] = values[where]
-        if self.ids is not None:
-            data.id = self.ids[number]
+        for name, values in named.items():
+            if values is not None:
+                data[name] = values
+        if ids is not None:
+            (data.id,) = ids
         return data
 
     def to_data_list(self) -> list["Data"]:
@@ -365,38 +361,35 @@ class PackedGraphs:
         if len({(part.cardinalities, part.x.shape[1]) for part in parts}) > 1:
             raise InputError("sets with different node features cannot be joined")
 
-        def joined(name: str) -> Tensor | None:
+        def joined(name: str) -> Any:
             values = [getattr(part, name) for part in parts]
             return None if any(v is None for v in values) else torch.cat(values)
 
         ids = [part.ids for part in parts]
         return cls(
-            x=torch.cat([part.x for part in parts]),
             node_ptr=pointers(torch.cat([part.sizes for part in parts])),
-            indptr=pointers(torch.cat([part.indptr.diff() for part in parts])),
+            indptr=pointers(torch.cat([part._degree for part in parts])),
             col=torch.cat([part.col for part in parts]),
-            y=joined("y"),
             ids=tuple(i for group in ids if group for i in group) if None not in ids else None,
-            node_truth=joined("node_truth"),
-            edge_truth=joined("edge_truth"),
-            edge_attr=joined("edge_attr"),
             cardinalities=parts[0].cardinalities,
+            **{name: joined(name) for name in (*PER_NODE, *PER_EDGE, *PER_GRAPH)},
             **{name: _common([getattr(part, name) for part in parts]) for name in FURTHER},
         )
 
     def batch(self, index: Tensor | None = None, *, device: torch.device | str = "cpu") -> Batch:
         """The graphs with these numbers (all, when ``None``) as one :class:`Batch`."""
         wanted = torch.arange(len(self)) if index is None else index
-        chosen, flat = wanted.numpy(), self._flat
-        sizes, counts = flat.sizes[chosen], flat.edge_counts[chosen]
+        x, col, degree, firsts, starts, every_size, every_count = self._views
+        chosen = wanted.numpy()
+        sizes, counts = every_size[chosen], every_count[chosen]
         node_ptr = offsets(sizes)
         if (num_edges := int(counts.sum())) >= 2**31:
             raise InputError(f"{num_edges} edges are too many for a batch; use a smaller one")
         graph_of_node = np.repeat(np.arange(len(chosen), dtype=np.int32), sizes)
-        nodes = ranges(flat.node_ptr[chosen], sizes, node_ptr)
+        nodes = ranges(firsts[chosen], sizes, node_ptr)
         edge_ptr = offsets(counts)
-        edges = ranges(flat.edge_ptr[chosen], counts, edge_ptr)
-        col = flat.col.take(edges) + np.repeat(node_ptr[:-1], counts)
+        edges = ranges(starts[chosen], counts, edge_ptr)
+        sender = col.take(edges) + np.repeat(node_ptr[:-1], counts)
 
         def flip() -> Tensor:
             shifted = self._flips.take(edges) + np.repeat(edge_ptr[:-1], counts)
@@ -407,14 +400,14 @@ class PackedGraphs:
             return self.edge_attr[torch.from_numpy(edges)].to(device)
 
         csr = Csr(
-            indptr=torch.from_numpy(offsets(flat.degree.take(nodes))).to(device),
-            col=torch.from_numpy(col).to(device),
+            indptr=torch.from_numpy(offsets(degree.take(nodes))).to(device),
+            col=torch.from_numpy(sender).to(device),
             num_cols=len(nodes),
             symmetric=self.is_undirected,
             flip=flip,
         )
         return Batch(
-            x=torch.from_numpy(flat.x.take(nodes, axis=0)).to(device),
+            x=torch.from_numpy(x.take(nodes, axis=0)).to(device),
             adj=Adjacency(csr, attr=attr if self.edge_attr is not None else None),
             graphs=Segments(
                 torch.from_numpy(node_ptr).to(device), torch.from_numpy(graph_of_node).to(device)
@@ -433,17 +426,11 @@ class PackedGraphs:
         return (self._by_sender() - first).int().numpy()
 
     @cached_property
-    def _flat(self) -> "_Flat":
-        """The tensors as NumPy views: its small operations start several times faster."""
-        return _Flat(
-            x=self.x.numpy(),
-            col=self.col.numpy(),
-            degree=self._degree.numpy(),
-            node_ptr=self.node_ptr.numpy(),
-            edge_ptr=self.edge_ptr.numpy(),
-            sizes=self.sizes.numpy(),
-            edge_counts=self.edge_ptr.diff().numpy(),
-        )
+    def _views(self) -> tuple[npt.NDArray[Any], ...]:
+        """What a batch is made of as NumPy: its small operations start several times faster."""
+        edge_counts = self.edge_ptr.diff()
+        of = (self.x, self.col, self._degree, self.node_ptr, self.edge_ptr, self.sizes, edge_counts)
+        return tuple(tensor.numpy() for tensor in of)
 
     @cached_property
     def _degree(self) -> Tensor:
@@ -487,16 +474,6 @@ class PackedGraphs:
         except UnwritableError as error:
             logger.warning("%s; %s", error, otherwise)
         return graphs
-
-
-class _Flat(NamedTuple):
-    x: npt.NDArray[Any]
-    col: npt.NDArray[np.int32]
-    degree: npt.NDArray[np.int64]
-    node_ptr: npt.NDArray[np.int64]
-    edge_ptr: npt.NDArray[np.int64]
-    sizes: npt.NDArray[np.int64]
-    edge_counts: npt.NDArray[np.int64]
 
 
 def _single(values: Tensor) -> Tensor:

@@ -12,13 +12,28 @@ import zipfile
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, TypedDict
 
 from vgib.data.download import caching, check_mirror_file, download, sha256
 from vgib.data.entries import Entry
 from vgib.errors import DownloadError, FileFormatError, InputError
 
 logger = logging.getLogger(__name__)
+
+
+Folder: TypeAlias = str | Path | None
+
+
+class Places(TypedDict, total=False):
+    """Where the files of the catalog are; every function that reads it takes these by name.
+
+    Attributes:
+        mirror: A folder with files and their ``SHA256SUMS``; by default ``VGIB_MIRROR``.
+        cache: The folder of downloads; see :func:`cache_folder`.
+    """
+
+    mirror: Folder
+    cache: Folder
 
 
 @dataclass(frozen=True)
@@ -40,14 +55,14 @@ Verify: TypeAlias = Callable[[Source], Any]
 """Gives what a file holds, or raises ``FileFormatError`` when it is not what it should be."""
 
 
-def cache_folder(cache: str | Path | None = None) -> Path:
+def cache_folder(cache: Folder = None) -> Path:
     """Where downloads are kept: the argument, else ``VGIB_CACHE``, else the user's cache folder."""
     if cache := cache or os.environ.get("VGIB_CACHE"):
         return Path(cache).expanduser()
     return Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache").expanduser() / "vgib"
 
 
-def mirror_folder(mirror: str | Path | None = None) -> Path | None:
+def mirror_folder(mirror: Folder = None) -> Path | None:
     """The mirror, if there is one: the argument, else ``VGIB_MIRROR``."""
     if not (mirror := mirror or os.environ.get("VGIB_MIRROR")):
         return None

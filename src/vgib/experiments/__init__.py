@@ -13,7 +13,7 @@ it: ``vgib run NAME`` and ``vgib report NAME`` find it there. It holds
     The settings of a job: a subclass of :class:`vgib.experiments.engine.jobs.Job`, the last one of
     the module. It imports no torch, so that recipes are read quickly.
 ``work.py``
-    ``run(job, *, mirror=None, cache=None) -> Finished`` does one job.
+    ``run(job, **places) -> Finished`` does one job; ``mirror`` and ``cache`` are the places.
 ``table.py``
     ``draw(made: Recipe, records: Records) -> Drawn``: the tables and figures, from records alone.
     It imports no torch either: a report needs none.

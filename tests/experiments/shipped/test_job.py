@@ -1,12 +1,13 @@
 """The shipped models, trained anew at toy size."""
 
+from functools import partial
 from pathlib import Path
 
 import pytest
 
 from vgib.data import catalog
 from vgib.errors import UnknownNameError
-from vgib.experiments.shipped.job import KINDS, Places, as_molecule, toxicophore, train_models
+from vgib.experiments.shipped.job import KINDS, as_molecule, toxicophore, train_models
 from vgib.model.card import Card
 from vgib.model.recognizer import SubgraphRecognizer
 
@@ -15,10 +16,10 @@ TOY = {"hidden": 4, "depth": 1, "head_hidden": 4, "epochs": 1}
 
 def test_a_model_is_trained_once(mirror: Path, tmp_path: Path) -> None:
     said: list[str] = []
-    places = Places(mirror, tmp_path / "cache")
+    cache = tmp_path / "cache"
     for _ in range(2):
         (folder,) = train_models(
-            "rlm", tmp_path, places=places, say=said.append, most=40, settings=TOY
+            "rlm", tmp_path, say=said.append, most=40, settings=TOY, mirror=mirror, cache=cache
         )
     assert said[-1] == "rlm: there already"
     assert folder == tmp_path / "rlm"
@@ -29,13 +30,14 @@ def test_a_model_is_trained_once(mirror: Path, tmp_path: Path) -> None:
 
 
 def test_a_run_that_was_stopped_goes_on(mirror: Path, tmp_path: Path) -> None:
-    places = Places(mirror, tmp_path / "cache")
-    options = {"places": places, "most": 20, "settings": TOY}
-    (folder,) = train_models("rlm", tmp_path, **options)
+    train = partial(
+        train_models, "rlm", tmp_path, most=20, settings=TOY, mirror=mirror, cache=tmp_path / "cache"
+    )
+    (folder,) = train()
     kept = (folder / "members" / "1" / "model.safetensors").stat().st_mtime_ns
     (folder / "card.json").unlink()
     said: list[str] = []
-    train_models("rlm", tmp_path, say=said.append, **options)
+    train(say=said.append)
     assert said == ["rlm: reading", "rlm: member 1 of 3", "rlm: judging"]
     assert (folder / "members" / "1" / "model.safetensors").stat().st_mtime_ns == kept
 
@@ -60,5 +62,5 @@ def test_mutagenicity_becomes_molecules_with_marked_toxicophores(
 
 def test_an_unknown_model_is_refused(tmp_path: Path) -> None:
     with pytest.raises(UnknownNameError, match="did you mean 'hlm'"):
-        train_models("hlmm", tmp_path, places=Places())
+        train_models("hlmm", tmp_path)
     assert set(KINDS) == {"qed", "hlm", "mlm", "rlm", "drd2", "mutagenicity"}

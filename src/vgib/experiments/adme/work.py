@@ -6,7 +6,7 @@ from pathlib import Path
 from shutil import which
 from tempfile import TemporaryDirectory
 from time import perf_counter
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 import numpy.typing as npt
@@ -19,10 +19,11 @@ from vgib.chem.standardize import Standard
 from vgib.data.loading import load_graphs, split_graphs
 from vgib.data.molecules import Molecules
 from vgib.data.packed import PackedGraphs
+from vgib.data.sources import Places
 from vgib.data.splits import Split
 from vgib.errors import InputError
 from vgib.experiments.adme.job import AdmeJob
-from vgib.experiments.engine.finished import Finished, Where
+from vgib.experiments.engine.finished import Finished
 from vgib.metrics import mean_absolute_error, r_squared
 from vgib.model.forest import FEATURES
 from vgib.model.recognizer import SubgraphRecognizer
@@ -38,11 +39,9 @@ SMALL = 0.7
 """A part of at most this share of the atoms says something."""
 
 
-def run(job: AdmeJob, *, mirror: Where = None, cache: Where = None) -> Finished:
+def run(job: AdmeJob, **places: Unpack[Places]) -> Finished:
     """Trains on the molecules of the job and judges what is predicted of held-out ones."""
-    loaded = load_graphs(
-        DATA, target=job.target, mirror=mirror, cache=cache, standard=Standard.named("usual")
-    )
+    loaded = load_graphs(DATA, target=job.target, standard=Standard.named("usual"), **places)
     assert isinstance(loaded, Molecules)
     return judge(job, loaded.graphs)
 

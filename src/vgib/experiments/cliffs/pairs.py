@@ -15,9 +15,8 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from vgib.data.sources import mirror_folder
+from vgib.data.sources import Folder, mirror_folder
 from vgib.errors import InputError, unknown_name
-from vgib.experiments.engine.finished import Where
 
 MOLECULES = Path("cliffs") / "moleculeace_20_targets.csv.gz"
 PAIRS = Path("cliffs") / "cliff_pairs_20_targets.jsonl.gz"
@@ -59,7 +58,7 @@ class Target:
     pairs: list[CliffPair]
 
 
-def load_target(name: str, mirror: Where = None) -> Target:
+def load_target(name: str, mirror: Folder = None) -> Target:
     """Reads one target from the mirror folder of datasets.
 
     Raises:

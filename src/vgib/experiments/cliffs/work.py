@@ -4,7 +4,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from time import perf_counter
-from typing import Any, Self
+from typing import Any, Self, Unpack
 
 import numpy as np
 import numpy.typing as npt
@@ -12,9 +12,10 @@ from sklearn.ensemble import RandomForestRegressor
 from torch import Tensor
 
 from vgib.chem.contributions import circular_counts, crippen_contributions, masked_counts
+from vgib.data.sources import Places
 from vgib.experiments.cliffs.job import CliffsJob
 from vgib.experiments.cliffs.pairs import CliffPair, Target, load_target
-from vgib.experiments.engine.finished import Finished, Where
+from vgib.experiments.engine.finished import Finished
 from vgib.explain.explainer import Case
 from vgib.explain.frozen import Frozen
 from vgib.explain.methods.ig import IntegratedGradients
@@ -155,10 +156,10 @@ class GradientsMethod(AttributedMethod):
         return IntegratedGradients().attributions(case)
 
 
-def run(job: CliffsJob, *, mirror: Where = None, cache: Where = None) -> Finished:
+def run(job: CliffsJob, **places: Unpack[Places]) -> Finished:
     """Trains on the target of the job, read from the mirror, and judges its predictions."""
     methods.get(job.method)
-    return judge(job, load_target(job.target, mirror))
+    return judge(job, load_target(job.target, places.get("mirror")))
 
 
 def judge(job: CliffsJob, target: Target) -> Finished:

@@ -1,13 +1,9 @@
-"""What every job is given and gives: folders of files, the result, and how long it took."""
+"""What every job gives: the result, and how long it took."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from time import perf_counter, process_time
 from typing import Any
-
-Where = str | Path | None
-"""A folder of copies of public files, or of downloads; the usual one when ``None``."""
 
 
 @dataclass(frozen=True)

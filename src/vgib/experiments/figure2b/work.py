@@ -4,14 +4,15 @@ If the subgraph carries what the prediction rests on, then to drown it in noise 
 prediction more than to drown other nodes.
 """
 
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 import torch
 from torch import Tensor
 
 from vgib.data.packed import PackedGraphs
-from vgib.experiments.engine.finished import Finished, Where
+from vgib.data.sources import Places
+from vgib.experiments.engine.finished import Finished
 from vgib.experiments.figure2b.job import NoiseJob
 from vgib.experiments.table1.molecules import (
     DividedMolecules,
@@ -29,9 +30,9 @@ STD_FLOOR = 1e-2
 """Least spread of the noise, as in :class:`vgib.nn.paper_vgib.PaperVGIB`."""
 
 
-def run(job: NoiseJob, *, mirror: Where = None, cache: Where = None) -> Finished:
+def run(job: NoiseJob, **places: Unpack[Places]) -> Finished:
     """Trains a model and disturbs its view of held-out molecules."""
-    return run_on(job, parts_of(job, mirror, cache))
+    return run_on(job, parts_of(job, **places))
 
 
 def run_on(job: NoiseJob, parts: DividedMolecules) -> Finished:

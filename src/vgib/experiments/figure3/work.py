@@ -1,10 +1,12 @@
 """A few held-out molecules with the subgraph that a method finds in each (Figure 3)."""
 
 from math import isnan
+from typing import Unpack
 
 import torch
 
-from vgib.experiments.engine.finished import Finished, Where
+from vgib.data.sources import Places
+from vgib.experiments.engine.finished import Finished
 from vgib.experiments.figure3.job import GalleryJob
 from vgib.experiments.table1.atlas import Atlas, atlas_of
 from vgib.experiments.table1.molecules import (
@@ -17,9 +19,9 @@ from vgib.experiments.table1.molecules import (
 from vgib.select.masks import sizes_of_ratio
 
 
-def run(job: GalleryJob, *, mirror: Where = None, cache: Where = None) -> Finished:
+def run(job: GalleryJob, **places: Unpack[Places]) -> Finished:
     """Trains a model and takes down what it finds."""
-    return run_on(job, parts_of(job, mirror, cache))
+    return run_on(job, parts_of(job, **places))
 
 
 def run_on(job: GalleryJob, parts: DividedMolecules) -> Finished:

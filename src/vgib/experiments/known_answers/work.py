@@ -5,7 +5,7 @@ from dataclasses import asdict, dataclass, replace
 from math import ceil
 from pathlib import Path
 from time import perf_counter, process_time
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 import torch
@@ -15,8 +15,9 @@ from vgib.config import Training
 from vgib.data import catalog
 from vgib.data.known import KnownAnswers, load_known
 from vgib.data.packed import PackedGraphs
+from vgib.data.sources import Places
 from vgib.data.splits import Split, random_split
-from vgib.experiments.engine.finished import Finished, Where
+from vgib.experiments.engine.finished import Finished
 from vgib.experiments.known_answers.job import KnownAnswersJob
 from vgib.experiments.known_answers.network import AuthorsGIN
 from vgib.experiments.table3.backbones import backbone
@@ -62,10 +63,10 @@ class Method:
         return found
 
 
-def run(job: KnownAnswersJob, *, mirror: Where = None, cache: Where = None) -> Finished:
+def run(job: KnownAnswersJob, **places: Unpack[Places]) -> Finished:
     """Loads the set and does the job."""
-    known = load_known(job.dataset, seed=job.seed, mirror=mirror, cache=cache)
-    return compare(job, known, catalog.cache_folder(cache) / "explanation")
+    known = load_known(job.dataset, seed=job.seed, **places)
+    return compare(job, known, catalog.cache_folder(places.get("cache")) / "explanation")
 
 
 def compare(job: KnownAnswersJob, known: KnownAnswers, folder: Path) -> Finished:

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 import numpy.typing as npt
@@ -17,6 +17,7 @@ from vgib.data.catalog import entry, load, load_table
 from vgib.data.files import ensure_writable
 from vgib.data.molecules import Molecules, from_smiles
 from vgib.data.packed import PackedGraphs
+from vgib.data.sources import Places
 from vgib.data.splits import Index, Split, random_split
 from vgib.errors import unknown_name
 from vgib.experiments.table1.atlas import atlas_of
@@ -42,18 +43,6 @@ JUDGED = 100
 JUDGED_ATOMS = 32
 """So many held-out molecules, of so many atoms at most, are judged part by part: larger ones have
 thousands of parts."""
-
-
-@dataclass(frozen=True)
-class Places:
-    """Where the catalog finds its files."""
-
-    mirror: Path | None = None
-    cache: Path | None = None
-
-    def table(self, name: str) -> Any:
-        """A table of the catalog."""
-        return load_table(name, mirror=self.mirror, cache=self.cache)
 
 
 @dataclass(frozen=True, eq=False)
@@ -102,7 +91,7 @@ class Kind:
 
 
 def _qed(places: Places) -> Labeled:
-    table = places.table("ZINC250K")
+    table = load_table("ZINC250K", **places)
     parts = random_split(len(table), seed=0)
     # More than the members draw; to read all would take as long as to train one.
     drawn = Split(*map(_some, (parts.train, parts.val, parts.test), (40_000, 1_500, 2_500)))
@@ -131,7 +120,7 @@ def _clearance(species: str) -> Callable[[Places], Labeled]:
     name = f"adme/pharmabench_{SPECIES[species]}"
 
     def read(places: Places) -> Labeled:
-        table = places.table(name)
+        table = load_table(name, **places)
         found = _read(table["smiles"], np.clip(table["clearance"].to_numpy(), *PLAUSIBLE))
         is_test = (table["random_split"] == "test").to_numpy()[found.rows]
         rest = np.random.default_rng(0).permutation(np.flatnonzero(~is_test))
@@ -148,7 +137,7 @@ def _clearance(species: str) -> Callable[[Places], Labeled]:
 
 def _drd2(places: Places) -> Labeled:
     names = ("drd2/excape_test", "drd2/excape_actives")
-    labeled, actives = (places.table(name) for name in names)
+    labeled, actives = (load_table(name, **places) for name in names)
     active = set(actives["smiles"]) | set(labeled["smiles"][labeled["activity"] == 1])
     inactive = labeled["smiles"][labeled["activity"] == 0]
     inactive = inactive[~inactive.isin(active)].sample(3 * len(active), random_state=0)
@@ -168,7 +157,7 @@ ELEMENTS = ("C", "O", "Cl", "H", "N", "F", "Br", "S", "P", "I", "Na", "K", "Li",
 
 
 def _mutagenicity(places: Places) -> Labeled:
-    source = load("Mutagenicity", mirror=places.mirror, cache=places.cache)
+    source = load("Mutagenicity", **places)
     assert source.y is not None
     found = [(number, as_molecule(source, number)) for number in range(len(source))]
     known = [(number, molecule) for number, molecule in found if molecule is not None]
@@ -247,10 +236,10 @@ def train_models(
     name: str,
     out: Path,
     *,
-    places: Places,
     say: Say = lambda text: None,
     most: int | None = None,
     settings: dict[str, Any] | None = None,
+    **places: Unpack[Places],
 ) -> list[Path]:
     """Trains one shipped model, or ``"all"``, and writes each into a folder of its name.
 
@@ -259,10 +248,10 @@ def train_models(
     Args:
         name: A name of :data:`KINDS`, or ``"all"``.
         out: The folder of folders.
-        places: Where the catalog finds its files.
         say: Told what is going on.
         most: Train and judge on so many molecules at most, in the place of all.
         settings: Over those of the model, such as ``epochs``.
+        **places: The ``mirror`` and the ``cache`` of the catalog.
     """
     if name not in KINDS and name != "all":
         raise unknown_name("model", name, [*KINDS, "all"])

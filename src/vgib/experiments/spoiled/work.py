@@ -2,22 +2,24 @@
 
 from dataclasses import replace
 from math import ceil
+from typing import Unpack
 
 import numpy as np
 
 from vgib.data import catalog
 from vgib.data.known import KnownAnswers, load_known
+from vgib.data.sources import Places
 from vgib.data.splits import Index, Split
-from vgib.experiments.engine.finished import Finished, Where
+from vgib.experiments.engine.finished import Finished
 from vgib.experiments.known_answers.work import compare
 from vgib.experiments.spoiled.job import SpoiledJob
 
 
-def run(job: SpoiledJob, *, mirror: Where = None, cache: Where = None) -> Finished:
+def run(job: SpoiledJob, **places: Unpack[Places]) -> Finished:
     """Loads the set, spoils it and does the job."""
-    known = load_known(job.dataset, seed=job.seed, mirror=mirror, cache=cache)
+    known = load_known(job.dataset, seed=job.seed, **places)
     made = spoil(known, flipped=job.flipped, left=job.left, seed=job.seed)
-    return compare(job, made, catalog.cache_folder(cache) / "explanation")
+    return compare(job, made, catalog.cache_folder(places.get("cache")) / "explanation")
 
 
 def spoil(known: KnownAnswers, *, flipped: float, left: float, seed: int) -> KnownAnswers:

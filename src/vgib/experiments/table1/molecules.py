@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from typing import Any, Literal
+from typing import Any, Literal, Unpack
 
 import numpy as np
 import numpy.typing as npt
@@ -14,8 +14,9 @@ from vgib.chem.mol import scaffold
 from vgib.data import catalog
 from vgib.data.molecules import from_smiles
 from vgib.data.packed import PackedGraphs
+from vgib.data.sources import Places
 from vgib.data.splits import Split, random_split, reference_split, scaffold_split
-from vgib.experiments.engine.finished import Clock, Where
+from vgib.experiments.engine.finished import Clock
 from vgib.experiments.table1.job import MoleculeJob
 from vgib.model.augment import with_fragments
 from vgib.model.recognizer import SubgraphRecognizer
@@ -43,7 +44,7 @@ def oracle_of(name: str) -> Oracle:
     return registry.get(name if name == "qed" else f"{name}_list")
 
 
-def parts_of(job: MoleculeJob, mirror: Where = None, cache: Where = None) -> DividedMolecules:
+def parts_of(job: MoleculeJob, **places: Unpack[Places]) -> DividedMolecules:
     """The molecules of a job.
 
     All versions are judged on ``tested`` molecules of the list's test part, none of which any model
@@ -53,22 +54,15 @@ def parts_of(job: MoleculeJob, mirror: Where = None, cache: Where = None) -> Div
     the rest of ZINC250K; their labels are
     computed, by RDKit or by the list oracle.
     """
-    listed = listed_molecules(job.property, job.features, job.molecules, mirror, cache)
+    listed = listed_molecules(job.property, job.features, job.molecules, **places)
     assert listed.ids is not None
     split = split_of(listed.ids, job.split, job.seed)
     test = listed[judged(split, len(listed), job.split, job.tested, job.seed)]
     if job.version != "full":
         return DividedMolecules(listed[fewer(split.train, job)], listed[split.val], test)
     known = frozenset(listed.ids[i] for i in split.test)
-    train, val = sampled(
-        job.property,
-        job.features,
-        (len(split.train), len(split.val)),
-        known,
-        job.seed,
-        mirror,
-        cache,
-    )
+    counts = len(split.train), len(split.val)
+    train, val = sampled(job.property, job.features, counts, known, job.seed, **places)
     return DividedMolecules(train if job.trained is None else train[: job.trained], val, test)
 
 
@@ -107,10 +101,10 @@ def judged(split: Split, n: int, kind: SplitKind, tested: int, seed: int) -> Ind
 
 @lru_cache(maxsize=2)
 def listed_molecules(
-    name: str, features: str, molecules: int | None, mirror: Where, cache: Where
+    name: str, features: str, molecules: int | None, **places: Unpack[Places]
 ) -> PackedGraphs:
     """The published list of a property, in its order."""
-    table = catalog.load_table(f"vgib/{name}", mirror=mirror, cache=cache, progress=False)
+    table = catalog.load_table(f"vgib/{name}", progress=False, **places)
     table = table.iloc[:molecules]
     graphs = labeled(table["smiles"].tolist(), table[name].to_numpy(), features)
     # A line left out would shift the split against the one that the list oracle was trained by.
@@ -125,11 +119,10 @@ def sampled(
     counts: tuple[int, int],
     without: frozenset[str],
     seed: int,
-    mirror: Where,
-    cache: Where,
+    **places: Unpack[Places],
 ) -> tuple[PackedGraphs, PackedGraphs]:
     """So many random molecules of ZINC250K for training and validation, with computed labels."""
-    table = catalog.load_table("ZINC250K", mirror=mirror, cache=cache, progress=False)
+    table = catalog.load_table("ZINC250K", progress=False, **places)
     order = np.random.default_rng(seed).permutation(len(table))
     # Some of the drawn ones are test molecules, which are told by their SMILES after reading.
     drawn = table.iloc[order[: sum(counts) + len(without)]]

@@ -9,14 +9,15 @@ from dataclasses import dataclass
 from functools import lru_cache
 from itertools import pairwise
 from time import perf_counter
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 import numpy.typing as npt
 
 from vgib.data.molecules import from_smiles
 from vgib.data.packed import PackedGraphs
-from vgib.experiments.engine.finished import Finished, Where
+from vgib.data.sources import Places
+from vgib.experiments.engine.finished import Finished
 from vgib.experiments.table1.atlas import Atlas, Controls, Floats, Judged, Nodes, atlas_of
 from vgib.experiments.table1.job import InterpretationJob, MoleculeJob
 from vgib.experiments.table1.molecules import (
@@ -40,11 +41,11 @@ DRAWS = 3
 Mask = npt.NDArray[np.bool_]
 
 
-def run(job: InterpretationJob, *, mirror: Where = None, cache: Where = None) -> Finished:
+def run(job: InterpretationJob, **places: Unpack[Places]) -> Finished:
     """Trains a model and judges the subgraphs that it finds in held-out molecules."""
     training = MoleculeJob.of(**job.model_dump(include=set(MoleculeJob.model_fields)))
     settings = training.model_copy(update={"method": ""}).model_dump_json()
-    return judge(job, _shared(settings, mirror, cache))
+    return judge(job, _shared(settings, **places))
 
 
 def run_on(job: InterpretationJob, parts: DividedMolecules) -> Finished:
@@ -71,9 +72,9 @@ class FittedRow:
 
 
 @lru_cache(maxsize=1)  # the rows of one training follow each other
-def _shared(settings: str, mirror: Where, cache: Where) -> FittedRow:
+def _shared(settings: str, **places: Unpack[Places]) -> FittedRow:
     job = MoleculeJob.model_validate_json(settings)
-    return FittedRow.on(job, parts_of(job, mirror, cache))
+    return FittedRow.on(job, parts_of(job, **places))
 
 
 def judge(job: InterpretationJob, made: FittedRow) -> Finished:

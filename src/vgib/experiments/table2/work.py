@@ -1,10 +1,11 @@
 """How training goes and how long it takes (Table 2, Figure 1)."""
 
-from typing import Any
+from typing import Any, Unpack
 
 from torch import Tensor
 
-from vgib.experiments.engine.finished import Finished, Where
+from vgib.data.sources import Places
+from vgib.experiments.engine.finished import Finished
 from vgib.experiments.table1.molecules import (
     DividedMolecules,
     parts_of,
@@ -56,9 +57,9 @@ class Trace:
         }
 
 
-def run(job: DynamicsJob, *, mirror: Where = None, cache: Where = None) -> Finished:
+def run(job: DynamicsJob, **places: Unpack[Places]) -> Finished:
     """Trains a model and watches."""
-    return run_on(job, parts_of(job, mirror, cache))
+    return run_on(job, parts_of(job, **places))
 
 
 def run_on(job: DynamicsJob, parts: DividedMolecules) -> Finished:

@@ -1,6 +1,6 @@
 """The molecules of Table 3: two balanced classes for each property (Sec. 5.2)."""
 
-from typing import Literal
+from typing import Literal, Unpack
 
 import numpy as np
 import numpy.typing as npt
@@ -13,9 +13,9 @@ from vgib.chem.vocabulary import CHARGE, ELEMENT, HYDROGENS, RICH
 from vgib.data import catalog
 from vgib.data.molecules import from_smiles
 from vgib.data.packed import PackedGraphs
+from vgib.data.sources import Places
 from vgib.data.splits import Split, random_split, scaffold_split
 from vgib.errors import unknown_name
-from vgib.experiments.engine.finished import Where
 
 PROPERTIES = ("qed", "hlm", "rlm", "drd2")
 QED_BAR = 0.85
@@ -26,13 +26,7 @@ VERSION = 1
 """Part of the name of packed files: to be raised when the same sources would give other sets."""
 
 
-def property_set(
-    name: str,
-    per_class: int,
-    *,
-    mirror: Where = None,
-    cache: Where = None,
-) -> PackedGraphs:
+def property_set(name: str, per_class: int, **places: Unpack[Places]) -> PackedGraphs:
     """Molecules of a property, as many of each class; class 1 has the property.
 
     qed: QED of at least 0.85 or less; hlm, rlm: in the published list or not, all from ZINC250K.
@@ -44,11 +38,11 @@ def property_set(
     """
     if name not in PROPERTIES:
         raise unknown_name("property", name, PROPERTIES)
-    folder = catalog.cache_folder(cache) / "explanation"
+    folder = catalog.cache_folder(places.get("cache")) / "explanation"
     path = folder / f"{name}-{per_class}-v{VERSION}.safetensors"
     if path.is_file():
         return PackedGraphs.load(path)
-    positive, negative = _classes(name, mirror, cache)
+    positive, negative = _classes(name, places)
     random = np.random.default_rng(DRAW_SEED)
     drawn = [
         random.permutation(np.array(sorted(smiles), dtype=object))[:per_class]
@@ -62,11 +56,11 @@ def property_set(
     return graphs
 
 
-def _classes(name: str, mirror: Where, cache: Where) -> tuple[set[str], set[str]]:
+def _classes(name: str, places: Places) -> tuple[set[str], set[str]]:
     """The SMILES of those that have the property, and of those that have not."""
 
     def table(source: str) -> pd.DataFrame:
-        return catalog.load_table(source, mirror=mirror, cache=cache, progress=False)
+        return catalog.load_table(source, progress=False, **places)
 
     if name == "drd2":
         active = set(neutral_smiles(table("vgib/drd2")["smiles"].tolist()))

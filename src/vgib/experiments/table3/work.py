@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import lru_cache, partial
 from pathlib import Path
 from time import perf_counter, process_time
-from typing import Any, Literal
+from typing import Any, Literal, Unpack
 
 import numpy as np
 import torch
@@ -16,8 +16,9 @@ from vgib.config import Training
 from vgib.data import catalog
 from vgib.data.capped import capped_parts
 from vgib.data.packed import PackedGraphs
+from vgib.data.sources import Places
 from vgib.data.splits import Split
-from vgib.experiments.engine.finished import Finished, Where
+from vgib.experiments.engine.finished import Finished
 from vgib.experiments.table3.backbones import backbone
 from vgib.experiments.table3.job import ExplanationJob
 from vgib.experiments.table3.property_sets import composition_accuracy, property_set, split_of
@@ -42,10 +43,12 @@ ENDINGS: dict[Definition, str] = {
 """What a record calls the fidelities of each definition: ``plus``, ``plus_agreement``, ..."""
 
 
-def run(job: ExplanationJob, *, mirror: Where = None, cache: Where = None) -> Finished:
+def run(job: ExplanationJob, **places: Unpack[Places]) -> Finished:
     """Explains held-out molecules by one method, and judges what it chose."""
-    setting = _setting(job.property, job.per_class, job.split, job.seed, mirror, cache)
-    return explain_molecules(job, setting, catalog.cache_folder(cache) / "explanation")
+    setting = _setting(job.property, job.per_class, job.split, job.seed, **places)
+    return explain_molecules(
+        job, setting, catalog.cache_folder(places.get("cache")) / "explanation"
+    )
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,10 +66,9 @@ def _setting(
     per_class: int,
     how: Literal["random", "scaffold"],
     seed: int,
-    mirror: Where,
-    cache: Where,
+    **places: Unpack[Places],
 ) -> Setting:
-    graphs = property_set(name, per_class, mirror=mirror, cache=cache)
+    graphs = property_set(name, per_class, **places)
     split = split_of(graphs, how, seed)
     return Setting(graphs, split, composition_accuracy(graphs, split))
 

@@ -5,7 +5,7 @@ from contextlib import contextmanager
 from copy import deepcopy
 from dataclasses import replace
 from math import inf
-from typing import Any
+from typing import Any, Unpack
 
 import torch
 from torch import Tensor
@@ -13,8 +13,9 @@ from torch import Tensor
 from vgib.config import Architecture, Training
 from vgib.data import catalog
 from vgib.data.packed import PackedGraphs
+from vgib.data.sources import Places
 from vgib.data.splits import Split, stratified_folds
-from vgib.experiments.engine.finished import Clock, Finished, Where
+from vgib.experiments.engine.finished import Clock, Finished
 from vgib.experiments.table4.budget import BudgetVGIB
 from vgib.experiments.table4.job import ClassificationJob
 from vgib.model.labels import as_targets, task_of
@@ -33,14 +34,14 @@ VIEWS: dict[str, tuple[PredictFrom, ...]] = {
 """What can be pooled at test time, for bottlenecks that score nodes before the readout."""
 
 
-def run(job: ClassificationJob, *, mirror: Where = None, cache: Where = None) -> Finished:
+def run(job: ClassificationJob, **places: Unpack[Places]) -> Finished:
     """Trains on one split of the folds and judges the selected model on its test fold.
 
     The model of the smallest validation cross-entropy is taken, of the very prediction that is then
     used on the test fold: the deterministic one, for GIB and VGIB that of the selected subgraph.
     """
     clock = Clock()
-    graphs = catalog.load(job.dataset, mirror=mirror, cache=cache, progress=False)
+    graphs = catalog.load(job.dataset, progress=False, **places)
     return run_fold(job, graphs, clock)
 
 

@@ -3,10 +3,11 @@
 import pytest
 from rdkit import Chem, rdBase
 
-from vgib.chem.salts import _COUNTER_IONS, without_counter_ions
+from vgib.chem.salts import without_counter_ions
+from vgib.chem.tables import table_rows
 
 DRUG = "CC#CN"  # smaller than nearly every counter-ion
-KNOWN = dict(line.split("\t") for line in _COUNTER_IONS.strip().splitlines())
+KNOWN = dict(table_rows("counter_ions.tsv"))
 
 
 def left(*components: str) -> str:

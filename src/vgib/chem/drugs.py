@@ -16,6 +16,17 @@ def drug_structures() -> dict[str, str]:
     return {row["name"].lower(): row["smiles"] for row in csv.DictReader(rows)}
 
 
+def structure_of(text: str) -> str:
+    """The SMILES of a shipped drug for its name; every other text as it is.
+
+    >>> structure_of("Aspirin"), structure_of("CCO")
+    ('CC(=O)Oc1ccccc1C(=O)O', 'CCO')
+    """
+    # Every name is one word of letters; asking this first spares most SMILES the look-up.
+    word = text.strip()
+    return drug_structures().get(word.lower(), text) if word.isalpha() else text
+
+
 def nearest_drug(word: str) -> str | None:
     """The name of a drug that a word is nearly.
 

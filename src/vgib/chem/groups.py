@@ -1,19 +1,20 @@
 """Functional groups by name, and the bonds inside them that no cut may divide.
 
 A part of a molecule that ends in half a nitro group means nothing to a chemist. The table
-:data:`GROUPS` names what belongs together, and :func:`group_bonds` finds the bonds inside whole
+``groups.tsv`` names what belongs together, and :func:`group_bonds` finds the bonds inside whole
 groups in packed arrays of many molecules.
 """
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from vgib.chem.mol import Mol, as_mol
 from vgib.chem.pattern import pattern
+from vgib.chem.tables import table_rows
 from vgib.chem.vocabulary import BOND, ELEMENT
 
 
@@ -32,99 +33,8 @@ class GroupPattern(NamedTuple):
     whole: bool = True
 
 
-_Place: TypeAlias = tuple[GroupPattern, set[int]]
-
-GROUPS = (
-    # nitrogen and oxygen
-    GroupPattern("nitro", "[NX3+](=O)[O-]"),
-    GroupPattern("nitrate ester", "[OX2][NX3+](=O)[O-]"),
-    GroupPattern("nitramine", "[N,n]-[NX3+](=O)[O-]"),
-    GroupPattern("nitroso", "[NX2]=[OX1]"),
-    GroupPattern("nitrosamine", "[N,n]-[NX2]=[OX1]"),
-    GroupPattern("nitrite ester", "[OX2]-[NX2]=[OX1]"),
-    GroupPattern("N-oxide", "[#7+;!$([#7]=[OX1])]-[OX1-]"),
-    GroupPattern("oxime", "[#6X3]=[NX2]-[OX2]"),
-    GroupPattern("hydroxylamine", "[#7X3]-[OX2]"),
-    GroupPattern("hydroxamic acid", "[CX3](=O)[NX3;!R][OX2;!R]"),
-    # nitrogen and nitrogen
-    GroupPattern("azide", "[NX2]=[NX2+]=[NX1-]"),
-    GroupPattern("diazo", "[CX3]=[NX2+]=[NX1-]"),
-    GroupPattern("diazonium", "[NX2+]#[NX1]"),
-    GroupPattern("azo", "[NX2;!R]=[NX2;!R]"),
-    GroupPattern("diazo hydroxide or ether", "[NX2;!R]=[NX2;!R]-[O]"),
-    GroupPattern("triazene", "[NX3;!R]-[NX2;!R]=[NX2;!R]"),
-    GroupPattern("hydrazine", "[N;X3,X4;!R]-[N;X3,X4;!R]"),
-    GroupPattern("hydrazine", "[NX3;R]-[NX3;D1]"),
-    GroupPattern("hydrazine", "n-[NX3;D1]"),
-    GroupPattern("hydrazine", "[NX3;R]-[NX3;!R;!D1]", whole=False),
-    GroupPattern("hydrazone", "[#6X3]=[NX2;!R]-[NX3;!R]"),
-    GroupPattern("hydrazone", "[#6X3]=[NX2;!R]-[NX3;R]", whole=False),
-    GroupPattern("azine", "[#6X3]=[NX2;!R]-[NX2;!R]=[#6X3]"),
-    GroupPattern("hydrazide", "[CX3](=O)[NX3;!R]-[NX3;!R]"),
-    # acids of carbon and what is made of them
-    GroupPattern("carboxyl", "[CX3](=O)[OX2H,OX1-]"),
-    GroupPattern("ester", "[CX3](=O)[OX2H0]"),
-    GroupPattern("thioacid or thioester", "[CX3](=[O,S])[SX2,SX1-]"),
-    GroupPattern("thionoester", "[CX3](=S)[OX2,OX1-]"),
-    GroupPattern("acyl halide", "[CX3](=[O,S])[F,Cl,Br,I]"),
-    GroupPattern("carbonate", "[OX2][CX3](=O)[OX2,OX1-]"),
-    GroupPattern("anhydride", "[CX3](=O)[OX2][CX3]=O"),
-    GroupPattern("amide", "[CX3](=O)-[N;!R]"),
-    GroupPattern("amide", "[CX3](=O)[N,n;R]", whole=False),
-    GroupPattern("thioamide", "[CX3](=S)-[N;!R]"),
-    GroupPattern("thioamide", "[CX3](=S)[N,n;R]", whole=False),
-    GroupPattern("imide", "[CX3](=O)[NX3;!R][CX3]=O"),
-    GroupPattern("carbamate", "[NX3;!R][CX3](=O)[OX2,OX1-]"),
-    GroupPattern("carbamate", "[NX3;R][CX3](=O)[OX2,OX1-]", whole=False),
-    GroupPattern("urea", "[NX3;!R][CX3](=O)[NX3;!R]"),
-    GroupPattern("urea", "[NX3][CX3](=O)[NX3;R]", whole=False),
-    GroupPattern("thiourea", "[NX3;!R][CX3](=S)[NX3;!R]"),
-    # carbon and nitrogen
-    GroupPattern("nitrile", "[CX2]#[NX1]"),
-    GroupPattern("cyanamide", "[NX3;!R]-[CX2]#[NX1]"),
-    GroupPattern("cyanate or thiocyanate", "[OX2,SX2]-[CX2]#[NX1]"),
-    GroupPattern("isocyanate", "[NX2]=[CX2]=[OX1]"),
-    GroupPattern("isothiocyanate", "[NX2]=[CX2]=[SX1]"),
-    GroupPattern("isonitrile", "[NX2+]#[CX1-]"),
-    GroupPattern("carbodiimide", "[NX2]=[CX2]=[NX2]"),
-    GroupPattern("amidine", "[CX3;!R](=N)-[N;!R]"),
-    GroupPattern("amidine", "[CX3](=N)[NX3;D1]"),
-    GroupPattern("amidine", "[CX3;R](=N)[NX3;!D1]", whole=False),
-    GroupPattern("amidine", "[CX3;!R](=N)[N,n;R]", whole=False),
-    GroupPattern("guanidine", "[NX3;!R][CX3;!R](=N)[NX3;!R]"),
-    GroupPattern("guanidine", "[NX3][CX3](=N)[NX3;R]", whole=False),
-    GroupPattern("imidate or isothiourea", "[CX3;!R](=N)-[O,S]"),
-    # carbon alone, and its halogens
-    GroupPattern("alkyl halide", "[CX4;!R][F,Cl,Br,I]"),
-    GroupPattern("mustard", "[N,S;!R]-[CX4;!R]-[CX4;!R]-[Cl,Br,I]"),
-    GroupPattern("trihalomethyl", "[CX4]([F,Cl,Br,I])([F,Cl,Br,I])[F,Cl,Br,I]"),
-    GroupPattern("tert-butyl", "[CX4H0]([CH3])([CH3])[CH3]"),
-    # sulfur
-    GroupPattern("sulfoxide", "[SX3;$(S(=O)),$([S+][O-])]~[OX1]"),
-    GroupPattern("sulfonyl", "[SX4](=[OX1])=[OX1]"),
-    GroupPattern("sulfonamide", "[SX4](=[OX1])(=[OX1,N])-[N;!R]"),
-    GroupPattern("sulfonamide", "[SX4](=[OX1])(=[OX1])[N,n;R]", whole=False),
-    GroupPattern("sulfinamide", "[SX3;$(S(=O)),$([S+][O-])](~[OX1])[N;!R]"),
-    GroupPattern("sulfinic acid or ester", "[SX3](=[OX1])[OX2,OX1-]"),
-    GroupPattern("sulfonic acid or ester", "[SX4](=[OX1])(=[OX1,N])[OX2,OX1-]"),
-    GroupPattern("sulfate", "[OX2,OX1-][SX4](=[OX1])(=[OX1])[OX2,OX1-]"),
-    GroupPattern("sulfonyl halide", "[SX4](=[OX1])(=[OX1])[F,Cl,Br,I]"),
-    GroupPattern("disulfide", "[SX2;!R]-[SX2;!R]"),
-    # phosphorus, boron, peroxide
-    GroupPattern("phosphoryl", "[PX4]=[O,S]"),
-    GroupPattern("phosphate or phosphonate", "[PX4](=[O,S])[O,S;X2,X1-]"),
-    GroupPattern("phosphoramide", "[PX4](=[O,S,N])-[N;!R]"),
-    GroupPattern("phosphoramide", "[PX4](=[O,S])[NX3;R]", whole=False),
-    GroupPattern("phosphorus halide", "[P][F,Cl,Br,I]"),
-    GroupPattern("phosphite", "[PX3][O,S;X2,X1-]"),
-    GroupPattern("boronic acid or ester", "[BX3][OX2,OX1-]"),
-    GroupPattern("peroxide", "[OX2;!R]-[OX2;!R]"),
-    # small rings and reactive double bonds
-    GroupPattern("epoxide", "C1OC1"),
-    GroupPattern("aziridine", "C1NC1"),
-    GroupPattern("aldehyde", "[CX3H1]=[OX1]"),
-    GroupPattern("conjugated carbonyl", "[CX3;!R]=[CX3;!R]-[CX3;!R]=[O,S]"),
-    GroupPattern("quinone", "O=C1[#6]~[#6]C(=O)[#6]~[#6]1"),
+GROUPS = tuple(
+    GroupPattern(name, smarts, not cut) for name, smarts, *cut in table_rows("groups.tsv")
 )
 """Every group that is known by name."""
 
@@ -211,82 +121,64 @@ def group_bonds(
     Returns:
         ``bool [edges]``; False for bonds that are not single.
     """
-    atoms = _Atoms(elements, bonds, here, there, in_ring)
-    joined = _belongs_to(atoms, here, there) | _belongs_to(atoms, there, here)
+    joined = np.zeros(len(bonds), dtype=np.bool_)
+    for inner, outer in _rules(elements, bonds, here, there, in_ring):
+        joined |= (inner[here] & outer[there]) | (inner[there] & outer[here])
     single: npt.NDArray[np.bool_] = bonds == BOND.codes["single"]
     return joined & single
 
 
-class _Atoms:
-    """What the rules ask of atoms, each ``bool [atoms]``."""
+def _rules(
+    elements: npt.NDArray[Any],
+    bonds: npt.NDArray[Any],
+    here: npt.NDArray[np.int64],
+    there: npt.NDArray[np.int64],
+    in_ring: npt.NDArray[np.bool_],
+) -> tuple[tuple[npt.NDArray[np.bool_], npt.NDArray[np.bool_]], ...]:
+    """Pairs of kinds of atoms: a bond keeps one of the second kind in the group of the first."""
 
-    def __init__(
-        self,
-        elements: npt.NDArray[Any],
-        bonds: npt.NDArray[Any],
-        here: npt.NDArray[np.int64],
-        there: npt.NDArray[np.int64],
-        in_ring: npt.NDArray[np.bool_],
-    ) -> None:
-        def is_of(*symbols: str) -> npt.NDArray[np.bool_]:
-            return np.isin(elements, [ELEMENT.codes[symbol] for symbol in symbols])
+    def is_of(*symbols: str) -> npt.NDArray[np.bool_]:
+        return np.isin(elements, [ELEMENT.codes[symbol] for symbol in symbols])
 
-        def count(edges: npt.NDArray[np.bool_]) -> npt.NDArray[np.int64]:
-            return np.bincount(here[edges], minlength=len(elements))
+    def count(edges: npt.NDArray[np.bool_]) -> npt.NDArray[np.int64]:
+        return np.bincount(here[edges], minlength=len(elements))
 
-        single, double, triple = (
-            bonds == BOND.codes[kind] for kind in ("single", "double", "triple")
-        )
-        self.carbon, self.nitrogen, self.oxygen = is_of("C"), is_of("N"), is_of("O")
-        self.sulfur, self.phosphorus, self.boron = is_of("S"), is_of("P"), is_of("B")
-        self.halogen = is_of("F", "Cl", "Br", "I")
-        degree = count(np.ones_like(single))
-        self.lone = degree == 1
-        self.chain = count(in_ring) == 0
-        self.alkyl = self.carbon & self.chain & (count(single) == degree)
-        self.alkylator = self.alkyl & (count(single & is_of("Cl", "Br", "I")[there]) > 0)
-        self.base = (self.nitrogen | self.sulfur) & self.chain
-        self.arm = self.alkyl & (count(self.base[there]) > 0)
-        self.arm &= count(single & self.alkylator[there]) > 0
-        self.methyl = self.carbon & self.lone & (count(single) == 1)
-        doubly = {name: count(double & kind[there]) > 0 for name, kind in self._partners()}
-        self.alkene = self.carbon & self.chain
-        self.alkene &= count(double & self.alkene[there]) > 0
-        self.acyl = self.carbon & (doubly["oxygen"] | doubly["sulfur"])
-        self.amidine = self.carbon & doubly["nitrogen"]
-        self.cyano = self.carbon & (count(triple & self.nitrogen[there]) > 0)
-        self.nitroso = self.nitrogen & doubly["oxygen"]
-        self.oxidized = self.sulfur & (count(self.oxygen[there] & self.lone[there]) > 0)
-        self.trihalo = self.carbon & (count(single & self.halogen[there]) >= 3)
-        self.butyl = self.carbon & (degree == 4) & (count(single & self.methyl[there]) >= 3)
-
-    def _partners(self) -> list[tuple[str, npt.NDArray[np.bool_]]]:
-        return [("oxygen", self.oxygen), ("sulfur", self.sulfur), ("nitrogen", self.nitrogen)]
-
-
-def _belongs_to(
-    atoms: _Atoms, a: npt.NDArray[np.int64], b: npt.NDArray[np.int64]
-) -> npt.NDArray[np.bool_]:
-    """Whether the bond from ``a`` is one that keeps ``b`` in the group of ``a``."""
-    amine = atoms.nitrogen & atoms.chain
-    rules = (
-        (atoms.nitrogen | atoms.phosphorus | atoms.boron | atoms.oxidized, atoms.oxygen),
-        (atoms.oxygen & atoms.chain, atoms.oxygen & atoms.chain),
-        (amine, amine),
-        (atoms.nitrogen, amine & (atoms.lone | atoms.nitroso)),
-        (atoms.sulfur & atoms.chain, atoms.sulfur & atoms.chain),
-        (atoms.oxidized | atoms.phosphorus, amine | atoms.halogen),
-        (atoms.phosphorus, atoms.sulfur),
-        (atoms.acyl, atoms.oxygen | atoms.sulfur | atoms.halogen | amine),
-        (atoms.amidine & atoms.chain, atoms.oxygen | atoms.sulfur | amine),
-        (atoms.amidine, amine & atoms.lone),
-        (atoms.cyano, atoms.oxygen | atoms.sulfur | amine),
-        (atoms.acyl & atoms.chain, atoms.alkene),
-        (atoms.trihalo | atoms.alkyl, atoms.halogen),
-        (atoms.arm, atoms.base | atoms.alkylator),
-        (atoms.butyl, atoms.methyl),
+    single, double, triple = (bonds == BOND.codes[kind] for kind in ("single", "double", "triple"))
+    carbon, nitrogen, oxygen = is_of("C"), is_of("N"), is_of("O")
+    sulfur, phosphorus, boron = is_of("S"), is_of("P"), is_of("B")
+    halogen = is_of("F", "Cl", "Br", "I")
+    degree = count(np.ones_like(single))
+    lone, chain = degree == 1, count(in_ring) == 0
+    alkyl = carbon & chain & (count(single) == degree)
+    alkylator = alkyl & (count(single & is_of("Cl", "Br", "I")[there]) > 0)
+    base = (nitrogen | sulfur) & chain
+    arm = alkyl & (count(base[there]) > 0) & (count(single & alkylator[there]) > 0)
+    methyl = carbon & lone & (count(single) == 1)
+    to_oxygen, to_sulfur, to_nitrogen = (
+        count(double & kind[there]) > 0 for kind in (oxygen, sulfur, nitrogen)
     )
-    joined = np.zeros(len(a), dtype=np.bool_)
-    for inner, outer in rules:
-        joined |= inner[a] & outer[b]
-    return joined
+    alkene = carbon & chain
+    alkene = alkene & (count(double & alkene[there]) > 0)
+    acyl, amidine = carbon & (to_oxygen | to_sulfur), carbon & to_nitrogen
+    cyano = carbon & (count(triple & nitrogen[there]) > 0)
+    nitroso, amine = nitrogen & to_oxygen, nitrogen & chain
+    oxidized = sulfur & (count(oxygen[there] & lone[there]) > 0)
+    trihalo = carbon & (count(single & halogen[there]) >= 3)
+    butyl = carbon & (degree == 4) & (count(single & methyl[there]) >= 3)
+    return (
+        (nitrogen | phosphorus | boron | oxidized, oxygen),
+        (oxygen & chain, oxygen & chain),
+        (amine, amine),
+        (nitrogen, amine & (lone | nitroso)),
+        (sulfur & chain, sulfur & chain),
+        (oxidized | phosphorus, amine | halogen),
+        (phosphorus, sulfur),
+        (acyl, oxygen | sulfur | halogen | amine),
+        (amidine & chain, oxygen | sulfur | amine),
+        (amidine, amine & lone),
+        (cyano, oxygen | sulfur | amine),
+        (acyl & chain, alkene),
+        (trihalo | alkyl, halogen),
+        (arm, base | alkylator),
+        (butyl, methyl),
+    )

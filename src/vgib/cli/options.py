@@ -163,7 +163,7 @@ def molecule_source(inputs: list[str]) -> Path | BinaryIO | list[str]:
 
 def _line(text: str) -> str:
     """A structure as a line of a file; a drug that goes by its name is called so."""
-    from vgib.data.drugs import structure_of
+    from vgib.chem.drugs import structure_of
 
     found = structure_of(text)
     return text if found == text else f"{found} {text}"

@@ -17,11 +17,11 @@ import numpy.typing as npt
 import torch
 
 from vgib.chem.batch import Reading, Readings, read
+from vgib.chem.drugs import structure_of
 from vgib.chem.mol import Mixtures, Mol
 from vgib.chem.standardize import Standard
 from vgib.chem.vocabulary import vocabulary
 from vgib.data.cells import MISSING, MOST_CLASSES, holds_words, in_order, number
-from vgib.data.drugs import structure_of
 from vgib.data.headers import SAMPLE, Column, named_column, structure_column
 from vgib.data.packed import PackedGraphs
 from vgib.data.processes import in_order as results_in_order

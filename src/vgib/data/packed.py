@@ -366,6 +366,9 @@ class PackedGraphs:
             return None if any(v is None for v in values) else torch.cat(values)
 
         ids = [part.ids for part in parts]
+        further: dict[str, Any] = {
+            name: _common([getattr(part, name) for part in parts]) for name in FURTHER
+        }
         return cls(
             node_ptr=pointers(torch.cat([part.sizes for part in parts])),
             indptr=pointers(torch.cat([part._degree for part in parts])),
@@ -373,7 +376,7 @@ class PackedGraphs:
             ids=tuple(i for group in ids if group for i in group) if None not in ids else None,
             cardinalities=parts[0].cardinalities,
             **{name: joined(name) for name in (*PER_NODE, *PER_EDGE, *PER_GRAPH)},
-            **{name: _common([getattr(part, name) for part in parts]) for name in FURTHER},
+            **further,
         )
 
     def batch(self, index: Tensor | None = None, *, device: torch.device | str = "cpu") -> Batch:

@@ -80,6 +80,36 @@ class LedgerEntry:
     pairs: int = 0
     pair_difference: float | None = None
 
+    @classmethod
+    def compared(
+        cls,
+        fragment: str,
+        inside: "Moments",
+        rest: "Moments",
+        among: int,
+        *,
+        missed: int = 0,
+        **more: Any,
+    ) -> "LedgerEntry":
+        """A fragment by the property of the molecules with it and of all others.
+
+        It is one of so many (``among``) that are compared.
+        """
+        low, high = welch(inside, rest, among)
+        without = rest.mean if rest.count else None
+        return cls(
+            fragment=fragment,
+            count=inside.count,
+            share=inside.count / (inside.count + rest.count),
+            missed=missed,
+            mean_with=inside.mean,
+            mean_without=without,
+            difference=None if without is None else inside.mean - without,
+            low=low,
+            high=high,
+            **more,
+        )
+
     def to_json(self) -> dict[str, Any]:
         """The entry as plain values, for JSON."""
         return asdict(self)
@@ -223,24 +253,18 @@ class Ledger:
         common.sort(key=lambda item: (-item[1].count, item[0]))
         others = self._all.count
         compared = sum(min(seen.count, others - seen.count) >= FEWEST for _, seen in common[:most])
-        return [self._entry(fragment, seen, max(1, compared)) for fragment, seen in common[:most]]
-
-    def _entry(self, fragment: str, seen: _Seen, compared: int) -> LedgerEntry:
-        rest = self._all.without(seen)
-        low, high = welch(seen, rest, compared)
-        return LedgerEntry(
-            fragment,
-            seen.count,
-            seen.count / self._all.count,
-            seen.missed,
-            seen.mean,
-            rest.mean if rest.count else None,
-            seen.mean - rest.mean if rest.count else None,
-            low,
-            high,
-            tuple(seen.lines),
-            tuple(seen.names),
-        )
+        return [
+            LedgerEntry.compared(
+                fragment,
+                seen,
+                self._all.without(seen),
+                max(1, compared),
+                missed=seen.missed,
+                lines=tuple(seen.lines),
+                names=tuple(seen.names),
+            )
+            for fragment, seen in common[:most]
+        ]
 
 
 def welch(
@@ -269,20 +293,21 @@ def welch(
 
 def _numbers(results: pa.Table, column: str) -> list[float | None]:
     """The property of each molecule, where it has one."""
+    numbers: list[float | None]
     if column not in results.column_names:
         known = ", ".join(results.column_names)
         raise InputError(f"there is no column {column!r} for the ledger; there are {known}")
     cells = results[column]
     if pa.types.is_list(cells.type):
         if column == "prediction":  # of several values the first, which effects are of too
-            first: list[float | None] = pc.list_element(cells, 0).to_pylist()
-            return first
+            numbers = pc.list_element(cells, 0).to_pylist()
+            return numbers
         raise InputError(
             f"{column!r} holds several values for each molecule; "
             "name a column of single numbers for the ledger"
         )
     if not pa.types.is_string(cells.type):
-        numbers: list[float | None] = cells.cast(pa.float64()).to_pylist()
+        numbers = cells.cast(pa.float64()).to_pylist()
         return numbers
     return [_number(text) for text in cells.to_pylist()]
 

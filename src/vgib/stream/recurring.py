@@ -198,7 +198,6 @@ def _entry(
     inside, rest = Moments(), Moments()
     for row, one in enumerate(seen):
         (inside if row in there else rest).add(one.value)
-    low, high = welch(inside, rest, compared)
     differing = [
         seen[pair.first].value - seen[pair.second].value
         if pair.first in there
@@ -206,23 +205,18 @@ def _entry(
         for pair in pairs
         if (pair.first in there) != (pair.second in there)
     ]
-    return LedgerEntry(
+    return LedgerEntry.compared(
         shown,
-        inside.count,
-        inside.count / len(seen),
-        0,
-        inside.mean,
-        rest.mean if rest.count else None,
-        inside.mean - rest.mean if rest.count else None,
-        low,
-        high,
-        tuple(seen[row].line for row in list(there)[:EXAMPLES]),
-        tuple(seen[row].name for row in list(there)[:EXAMPLES]),
-        kind,
-        "" if kind == "part" else called,
-        _mean_effect(there, seen),
-        len(differing),
-        float(np.mean(differing)) if differing else None,
+        inside,
+        rest,
+        compared,
+        lines=tuple(seen[row].line for row in list(there)[:EXAMPLES]),
+        names=tuple(seen[row].name for row in list(there)[:EXAMPLES]),
+        kind=kind,
+        called="" if kind == "part" else called,
+        mean_effect=_mean_effect(there, seen),
+        pairs=len(differing),
+        pair_difference=float(np.mean(differing)) if differing else None,
     )
 
 

@@ -17,9 +17,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from vgib.chem.batch import Reading, Readings, read
+from vgib.chem.drugs import structure_of
 from vgib.chem.mol import Mixtures
 from vgib.chem.standardize import Standard
-from vgib.data.drugs import structure_of
 from vgib.data.molecules import packed
 from vgib.data.records import MOLBLOCK
 from vgib.errors import InputError, VgibError

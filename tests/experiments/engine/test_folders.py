@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from vgib import experiments
+from vgib.data.sources import Places
 from vgib.errors import UnknownNameError
 from vgib.experiments import engine
 from vgib.experiments.engine import folders
@@ -42,7 +43,8 @@ def test_a_job_is_known_by_what_runs_it(name: str) -> None:
     kind = folders.job_type(name)
     assert issubclass(kind, Job) and len(kind.axes) >= 2 and kind.headline
     called = signature(folders.run_of(name))
-    assert list(called.parameters) == ["job", "mirror", "cache"]
+    assert list(called.parameters) == ["job", "places"]
+    assert set(Places.__annotations__) == {"mirror", "cache"}
     assert called.return_annotation is Finished
 
 

@@ -30,9 +30,8 @@ def test_a_model_is_trained_once(mirror: Path, tmp_path: Path) -> None:
 
 
 def test_a_run_that_was_stopped_goes_on(mirror: Path, tmp_path: Path) -> None:
-    train = partial(
-        train_models, "rlm", tmp_path, most=20, settings=TOY, mirror=mirror, cache=tmp_path / "cache"
-    )
+    options = {"most": 20, "settings": TOY, "mirror": mirror, "cache": tmp_path / "cache"}
+    train = partial(train_models, "rlm", tmp_path, **options)
     (folder,) = train()
     kept = (folder / "members" / "1" / "model.safetensors").stat().st_mtime_ns
     (folder / "card.json").unlink()

@@ -13,10 +13,10 @@ from vgib.experiments.table1.job import InterpretationJob
 from vgib.experiments.table1.molecules import (
     JUDGED_SEEDS,
     DividedMolecules,
+    FittedRow,
     judged,
     model_of,
     parts_of,
-    prediction_error,
     split_of,
     with_labeled_fragments,
 )
@@ -120,7 +120,7 @@ def test_what_is_added_to_jobs_leaves_the_keys_of_old_records_alone() -> None:
 
 def test_the_error_stands_beside_that_of_the_mean(drugs: DividedMolecules) -> None:
     model = model_of(job(epochs=1)).fit(drugs.train, val=drugs.val)
-    found = prediction_error(model, drugs)
+    found = FittedRow(drugs, model, {}).prediction_error()
     assert drugs.train.y is not None and drugs.test.y is not None
     constant = (drugs.test.y - drugs.train.y.mean()).abs().mean()
     assert found["constant_error"] == pytest.approx(float(constant), rel=1e-5)

@@ -11,9 +11,8 @@ import pytest
 from vgib.experiments.engine.recipe import recipe
 from vgib.experiments.table1.atlas import atlas_of
 from vgib.experiments.table1.job import InterpretationJob
-from vgib.experiments.table1.molecules import DividedMolecules
+from vgib.experiments.table1.molecules import DividedMolecules, trained
 from vgib.experiments.table1.work import (
-    FittedRow,
     _shared,
     among_new,
     averaged,
@@ -92,7 +91,7 @@ def test_the_predictor_can_decide_after_training_on_fragments(drugs: DividedMole
 
 def test_what_was_trained_on_is_no_candidate_among_the_new_ones(drugs: DividedMolecules) -> None:
     asked = job("none-guided", fragments=1, epochs=1)
-    made = FittedRow.on(asked, drugs)
+    made = trained(asked, drugs)
     assert drugs.test.ids is not None
     atlas = atlas_of(get("qed"), drugs.test.ids)
     assert judge(asked, made).result["new"] == among_new(asked, made.model, made.parts, atlas)

@@ -23,13 +23,7 @@ PAIRS = {
 
 @dataclass(frozen=True)
 class CliffRow:
-    """One method over all targets.
-
-    Attributes:
-        method: Its name.
-        jobs: How many jobs it has.
-        records: What is recorded, by target and seed.
-    """
+    """One method over all targets: how many jobs it has, and its records by target and seed."""
 
     method: str
     jobs: int
@@ -128,4 +122,4 @@ def difference_table(found: Sequence[CliffRow]) -> TextTable:
 
 
 def _number(value: float | None) -> str:
-    return "" if value is None else f"{value:.5g}" if isinstance(value, int) else f"{value:.3f}"
+    return "" if value is None else f"{value:.3f}"

@@ -4,12 +4,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple, TypeVar
 
-import numpy as np
-
 from vgib.experiments.engine.jobs import Job
 from vgib.experiments.engine.recipe import Recipe
 from vgib.experiments.engine.records import Record, Records
-from vgib.experiments.engine.statistics import spread
 
 C = TypeVar("C")
 """A cell of any table."""
@@ -77,27 +74,3 @@ class SeededCell:
         """`` [1/3]`` behind a number of which seeds are missing, else nothing."""
         done = len(self.records)
         return "" if done == self.seeds else f" [{done}/{self.seeds}]"
-
-
-@dataclass(frozen=True)
-class OverSeeds(SeededCell):
-    """A cell whose numbers are told as their mean and spread over seeds."""
-
-    def value(self, seed: int, name: str) -> float | None:
-        """One measure of one seed; ``None`` where there is no such measure."""
-        raise TypeError(f"{type(self).__name__} must define value(seed, name) -> float | None")
-
-    def values(self, name: str) -> list[float]:
-        """One measure of all seeds that have it, in their order."""
-        found = [self.value(seed, name) for seed in sorted(self.records)]
-        return [value for value in found if value is not None]
-
-    def text(self, name: str) -> str:
-        """``0.994 ± 0.003``, and how many seeds there are while some are missing."""
-        values = self.values(name)
-        if not values:
-            return "..." if not self.records else ""
-        shown = f"{np.mean(values):.3f}"
-        if len(values) > 1:
-            shown += f" ± {spread(values):.3f}"
-        return shown if len(self.records) == self.seeds else f"{shown} [{len(values)}/{self.seeds}]"

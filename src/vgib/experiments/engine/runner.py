@@ -65,12 +65,7 @@ def run_jobs(
 
     A job that failed leaves no record, so that the next run tries it again.
 
-    Args:
-        jobs: What is to be done.
-        records: Where it is written down.
-        engine: Where it is done.
-        work: Who does it.
-        code: The hash of the code behind ``work``.
+    ``code`` is the hash of the code behind ``work``.
     """
     where, made_with = host(), versions()
     for outcome in engine.map(work, jobs):

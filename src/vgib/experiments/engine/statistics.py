@@ -46,9 +46,7 @@ class Folds:
     weight: float = 1.0
 
 
-def corrected_interval(
-    differences: npt.ArrayLike, test_ratio: float, *, level: float = 0.95
-) -> Estimate:
+def corrected_interval(differences: npt.ArrayLike, test_ratio: float) -> Estimate:
     r"""The mean of paired differences over folds, with an interval for overlapping training sets.
 
     .. math:: \bar d \pm t_{J-1} \sqrt{\Bigl(\frac1J + \frac{n_{test}}{n_{train}}\Bigr) s^2}
@@ -60,12 +58,11 @@ def corrected_interval(
     Args:
         differences: :math:`d_j`, one for each of :math:`J` folds.
         test_ratio: :math:`n_{test} / n_{train}`.
-        level: Of confidence.
     """
-    return combined_interval([Folds(differences, test_ratio)], level=level)
+    return combined_interval([Folds(differences, test_ratio)])
 
 
-def combined_interval(datasets: Sequence[Folds], *, level: float = 0.95) -> Estimate:
+def combined_interval(datasets: Sequence[Folds]) -> Estimate:
     r"""The weighted mean over datasets, whose folds have nothing in common.
 
     .. math:: v_D = w_D^2 \Bigl(\frac1{J_D} + \frac{n_{test}}{n_{train}}\Bigr) s_D^2, \quad
@@ -88,11 +85,11 @@ def combined_interval(datasets: Sequence[Folds], *, level: float = 0.95) -> Esti
     if not (total := sum(variances)):
         return Estimate(mean, mean, mean, count)
     freedom = total**2 / sum(v**2 / (len(d) - 1) for v, d in zip(variances, found, strict=True))
-    half = float(stats.t.ppf(0.5 + level / 2, freedom)) * sqrt(total)
+    half = float(stats.t.ppf(0.975, freedom)) * sqrt(total)
     return Estimate(mean, mean - half, mean + half, count)
 
 
-def over_seeds(values: npt.ArrayLike, *, level: float = 0.95) -> Estimate:
+def over_seeds(values: npt.ArrayLike) -> Estimate:
     r"""The mean of one value for each seed, with Student's interval.
 
     .. math:: \bar v \pm t_{n-1} \frac{s}{\sqrt n}
@@ -100,7 +97,7 @@ def over_seeds(values: npt.ArrayLike, *, level: float = 0.95) -> Estimate:
     A seed splits, initializes and trains anew, so that seeds are what varies. With three of them
     :math:`t = 4.3`: resampling three values would give an interval of half that width.
     """
-    return corrected_interval(values, 0.0, level=level)
+    return corrected_interval(values, 0.0)
 
 
 def average_ranks(scores: npt.ArrayLike) -> list[float]:

@@ -4,6 +4,7 @@ If the subgraph carries what the prediction rests on, then to drown it in noise 
 prediction more than to drown other nodes.
 """
 
+from time import perf_counter
 from typing import Any, Unpack
 
 import numpy as np
@@ -17,7 +18,6 @@ from vgib.experiments.figure2b.job import NoiseJob
 from vgib.experiments.table1.molecules import (
     DividedMolecules,
     parts_of,
-    prediction_error,
     trained,
 )
 from vgib.experiments.table1.work import thousandths
@@ -37,8 +37,8 @@ def run(job: NoiseJob, **places: Unpack[Places]) -> Finished:
 
 def run_on(job: NoiseJob, parts: DividedMolecules) -> Finished:
     """Runs a job on molecules that are at hand."""
-    parts, model, clock = trained(job, parts)
-    graphs = parts.test
+    made, begun = trained(job, parts), perf_counter()
+    model, graphs = made.model, made.parts.test
     scores = model.scores(graphs)
     wanted = torch.from_numpy(select.sizes_of_ratio(graphs.node_ptr, job.keep))
     # The others must be as many: of an odd number of nodes one is in neither set.
@@ -61,12 +61,12 @@ def run_on(job: NoiseJob, parts: DividedMolecules) -> Finished:
     }
     result: dict[str, Any] = {
         "test_molecules": len(graphs),
-        **prediction_error(model, parts),
+        **made.prediction_error(),
         "noised_share": float((torch.from_numpy(sizes) / graphs.sizes).mean()),
         "change": {name: float(values.mean()) for name, values in change.items()},
         "each": {name: thousandths(values.double().numpy()) for name, values in change.items()},
     }
-    return Finished(result, clock.seconds(model.history_.curve("seconds")))
+    return made.finished(result, begun)
 
 
 @torch.no_grad()

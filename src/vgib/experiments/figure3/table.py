@@ -21,7 +21,12 @@ Shown = dict[str, Any]
 def draw(made: Recipe, records: Records) -> Drawn:
     """Figure 3, a picture for each property, and the divergences in it."""
     found = shown(made, records)
-    return Drawn(tables(found), pictures(found, made.name))
+    pictures = {
+        f"{made.name}_{version}_{target}.svg": picture(methods, target)
+        for (version, target), methods in found.items()
+        if common(methods)
+    }
+    return Drawn([table(place, methods) for place, methods in found.items()], pictures)
 
 
 def shown(made: Recipe, records: Records) -> dict[tuple[str, str], dict[str, list[Shown]]]:
@@ -107,17 +112,3 @@ def table(place: tuple[str, str], methods: dict[str, list[Shown]]) -> TextTable:
 def number(value: float | None) -> str:
     """Three decimals, or nothing."""
     return "" if value is None else f"{value:.3f}"
-
-
-def pictures(found: dict[tuple[str, str], dict[str, list[Shown]]], name: str) -> dict[str, str]:
-    """A file for each (version, property) that has records."""
-    return {
-        f"{name}_{version}_{target}.svg": picture(methods, target)
-        for (version, target), methods in found.items()
-        if common(methods)
-    }
-
-
-def tables(found: dict[tuple[str, str], dict[str, list[Shown]]]) -> list[TextTable]:
-    """One for each picture."""
-    return [table(place, methods) for place, methods in found.items()]

@@ -1,6 +1,7 @@
 """A few held-out molecules with the subgraph that a method finds in each (Figure 3)."""
 
 from math import isnan
+from time import perf_counter
 from typing import Unpack
 
 import torch
@@ -8,12 +9,11 @@ import torch
 from vgib.data.sources import Places
 from vgib.experiments.engine.finished import Finished
 from vgib.experiments.figure3.job import GalleryJob
-from vgib.experiments.table1.atlas import Atlas, atlas_of
+from vgib.experiments.table1.atlas import atlas_of
 from vgib.experiments.table1.molecules import (
     DividedMolecules,
     oracle_of,
     parts_of,
-    prediction_error,
     trained,
 )
 from vgib.select.masks import sizes_of_ratio
@@ -26,7 +26,8 @@ def run(job: GalleryJob, **places: Unpack[Places]) -> Finished:
 
 def run_on(job: GalleryJob, parts: DividedMolecules) -> Finished:
     """Runs a job on molecules that are at hand."""
-    parts, model, clock = trained(job, parts)
+    made, begun = trained(job, parts), perf_counter()
+    parts, model = made.parts, made.model
     assert parts.test.ids is not None
     atlas = atlas_of(oracle_of(job.property), parts.test.ids)
     keep = 0.5 if job.keep is None else job.keep
@@ -34,7 +35,8 @@ def run_on(job: GalleryJob, parts: DividedMolecules) -> Finished:
     scores = torch.split(torch.from_numpy(model.scores(parts.test)), parts.test.sizes.tolist())
     nodes = [list(ranked[0].nodes) for ranked in found]
     divergence = atlas.judge([tuple(part) for part in nodes]).divergence.tolist()
-    best = best_parts(atlas, sizes_of_ratio(parts.test.node_ptr, keep).tolist())
+    sizes = sizes_of_ratio(parts.test.node_ptr, keep).tolist()
+    best = [atlas.best_part(number, size) for number, size in enumerate(sizes)]
     molecules = [
         {
             "smiles": smiles,
@@ -47,13 +49,7 @@ def run_on(job: GalleryJob, parts: DividedMolecules) -> Finished:
         }
         for number, smiles in enumerate(parts.test.ids)
     ]
-    result = {"molecules": molecules, **prediction_error(model, parts)}
-    return Finished(result, clock.seconds(model.history_.curve("seconds")))
-
-
-def best_parts(atlas: Atlas, sizes: list[int]) -> list[tuple[int, ...]]:
-    """The least divergent ring-intact part of each molecule near a size."""
-    return [atlas.best_part(number, size) for number, size in enumerate(sizes)]
+    return made.finished({"molecules": molecules, **made.prediction_error()}, begun)
 
 
 def known(value: float) -> float | None:

@@ -21,22 +21,18 @@ class AuthorsGIN(Encoder):
     Args:
         in_channels: Channels of the node features.
         hidden: Channels of every layer.
-        depth: Number of layers.
-        dropout: After each layer.
     """
 
-    def __init__(
-        self, in_channels: int, *, hidden: int = 64, depth: int = 2, dropout: float = 0.3
-    ) -> None:
+    def __init__(self, in_channels: int, *, hidden: int = 64) -> None:
         nn.Module.__init__(self)
         self.first = nn.Linear(in_channels, hidden)
         self.layers = nn.ModuleList(
             nn.Sequential(
                 nn.Linear(hidden, hidden), BatchNorm(hidden), nn.ReLU(), nn.Linear(hidden, hidden)
             )
-            for _ in range(depth)
+            for _ in range(2)
         )
-        self.dropout = nn.Dropout(dropout)
+        self.dropout = nn.Dropout(0.3)
         self.out_channels = hidden
 
     def states(

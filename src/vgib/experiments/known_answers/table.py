@@ -5,12 +5,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from vgib.experiments.engine.cells import OverSeeds, recorded
+from vgib.experiments.engine.cells import SeededCell, recorded
 from vgib.experiments.engine.drawing import Drawn
 from vgib.experiments.engine.paper import numbers
 from vgib.experiments.engine.recipe import Recipe
 from vgib.experiments.engine.records import Records
-from vgib.experiments.engine.statistics import over_seeds, signed, verdict
+from vgib.experiments.engine.statistics import over_seeds, signed, spread, verdict
 from vgib.experiments.engine.tables import TextTable, crossed
 
 OURS = "vgib"
@@ -35,7 +35,7 @@ COMPARED = ("iou", "iou_true", "node_auc")
 
 
 @dataclass(frozen=True)
-class KnownCell(OverSeeds):
+class KnownCell(SeededCell):
     """One method in one of its lives on one set, over seeds."""
 
     life: str
@@ -47,6 +47,21 @@ class KnownCell(OverSeeds):
         found: float | None = self.records[seed]["result"][name]
         return found
 
+    def values(self, name: str) -> list[float]:
+        """Of all seeds that have it, in their order."""
+        found = [self.value(seed, name) for seed in sorted(self.records)]
+        return [value for value in found if value is not None]
+
+    def text(self, name: str) -> str:
+        """``0.994 ± 0.003``, and how many seeds there are while some are missing."""
+        values = self.values(name)
+        if not values:
+            return "..." if not self.records else ""
+        shown = f"{np.mean(values):.3f}"
+        if len(values) > 1:
+            shown += f" ± {spread(values):.3f}"
+        return shown if len(self.records) == self.seeds else f"{shown} [{len(values)}/{self.seeds}]"
+
 
 def cells(made: Recipe, records: Records) -> list[KnownCell]:
     """Every cell of the recipe, in its order, with what is recorded of it."""
@@ -54,20 +69,16 @@ def cells(made: Recipe, records: Records) -> list[KnownCell]:
 
 
 def draw(made: Recipe, records: Records) -> Drawn:
-    """How well the parts of each method agree with what is known."""
-    return Drawn(tables(cells(made, records)))
-
-
-def tables(found: Sequence[KnownCell]) -> list[TextTable]:
     """One table for each life and measure, the differences, and the rivals beside their papers."""
-    made = []
+    found = cells(made, records)
+    tables = []
     for life in ("trained", "posthoc"):
         of_life = [cell for cell in found if cell.life == life]
-        made += [measure_table(of_life, name, life) for name in MEASURES]
+        tables += [measure_table(of_life, name, life) for name in MEASURES]
     trained = [cell for cell in found if cell.life == "trained"]
-    made += [difference_table(trained, name, CONTROL, of=None) for name in COMPARED]
-    made += [difference_table(trained, name, None, of=OURS) for name in COMPARED]
-    return [*made, published_table(found)]
+    tables += [difference_table(trained, name, CONTROL, of=None) for name in COMPARED]
+    tables += [difference_table(trained, name, None, of=OURS) for name in COMPARED]
+    return Drawn([*tables, published_table(found)])
 
 
 def measure_table(found: Sequence[KnownCell], name: str, life: str) -> TextTable:

@@ -144,22 +144,17 @@ def options_of(job: KnownAnswersJob) -> dict[str, Any]:
 def training_of(job: KnownAnswersJob, graphs: int) -> Training:
     """The one training of all methods but GSAT and GMT-sam: few graphs get as many steps."""
     each = ceil(graphs / job.batch_size)
-    found: Training = Training.of(
-        epochs=max(job.epochs, ceil(job.steps / each)),
-        batch_size=job.batch_size,
-        lr=job.lr,
-        cosine=True,
-        seed=job.seed,
+    epochs = max(job.epochs, ceil(job.steps / each))
+    return Training.of(
+        epochs=epochs, batch_size=job.batch_size, lr=job.lr, cosine=True, seed=job.seed
     )
-    return found
 
 
 def authors_training(job: KnownAnswersJob) -> Training:
     """The training of GSAT's authors."""
-    found: Training = Training.of(
+    return Training.of(
         epochs=job.authors_epochs, batch_size=job.batch_size, lr=job.authors_lr, seed=job.seed
     )
-    return found
 
 
 def _explained(job: KnownAnswersJob, known: KnownAnswers, folder: Path) -> Method:
@@ -203,36 +198,27 @@ def judge(job: KnownAnswersJob, known: KnownAnswers, made: Method) -> dict[str, 
     share = sufficient_share(val, made.scores(val), made.classes)
     scores, edge_scores = made.scores(test), made.edge_scores(test)
     parts = {"sufficient": keep_ratio(scores, test.node_ptr, share), "half": scores >= 0.5}
-    said = {name: _said(made, test, answers, part) for name, part in parts.items()}
     agrees = {
-        name: asdict(agreement(test, answers, scores, part, edge_scores=edge_scores)) | said[name]
+        name: asdict(agreement(test, answers, scores, part, edge_scores=edge_scores))
+        | _right("part_accuracy", made, test, answers, part)
         for name, part in parts.items()
     }
     own = agrees["half" if job.own_cut else "sufficient"]
     return {
         "graphs": len(test),
         "train_graphs": len(known.split.train),
-        **_whole(made, test, answers),
+        **_right("accuracy", made, test, answers),
         **own,
         "share": share,
         "by_cut": agrees,
     }
 
 
-def _whole(made: Method, test: PackedGraphs, answers: Answers) -> dict[str, Any]:
-    """How often the class of whole graphs is right: of all, and of those with an explanation."""
-    assert test.y is not None
-    right = made.classes(test) == test.y.numpy()
-    explained = np.array([bool(each) for each in answers])
-    return {"accuracy": float(right.mean()), "accuracy_explained": float(right[explained].mean())}
-
-
-def _said(made: Method, test: PackedGraphs, answers: Answers, part: Tensor) -> dict[str, Any]:
-    """How often the class is right that is predicted from the part alone."""
+def _right(
+    name: str, made: Method, test: PackedGraphs, answers: Answers, part: Tensor | None = None
+) -> dict[str, float]:
+    """How often the class is right: of all graphs, and of those with an explanation."""
     assert test.y is not None
     right = made.classes(test, part) == test.y.numpy()
     explained = np.array([bool(each) for each in answers])
-    return {
-        "part_accuracy": float(right.mean()),
-        "part_accuracy_explained": float(right[explained].mean()),
-    }
+    return {name: float(right.mean()), f"{name}_explained": float(right[explained].mean())}

@@ -47,21 +47,16 @@ thousands of parts."""
 
 @dataclass(frozen=True, eq=False)
 class Labeled:
-    """What a model is trained and judged on.
-
-    Attributes:
-        graphs: Molecules with labels.
-        split: Who trains, validates and tests.
-        told: How the split was made.
-        sources: Names of the catalog.
-        oracle: The name of the oracle that labels fragments, if there is one.
-    """
+    """What a model is trained and judged on."""
 
     graphs: PackedGraphs
     split: Split
     told: str
+    """How the split was made."""
     sources: tuple[str, ...]
+    """Names of the catalog."""
     oracle: str | None
+    """Who labels fragments."""
 
 
 @dataclass(frozen=True)
@@ -69,10 +64,7 @@ class Kind:
     """One shipped model: what it says, the data it comes from, and how it is trained.
 
     Attributes:
-        about: What it predicts.
         unit: Of the value, or what the classes are.
-        headline: The metric to look at first.
-        read: Gives the data.
         epochs: Passes over the training graphs, where there are so many that fewer are enough.
         most: Training molecules of each member, which draws its own of them.
         fragments: Random fragments of each, where an oracle can label them.
@@ -224,10 +216,7 @@ KINDS: dict[str, Kind] = {
         fragments=1,
     ),
     "mutagenicity": Kind(
-        "Mutagenicity in the Ames test",
-        "class 1: mutagenic",
-        "roc_auc",
-        _mutagenicity,
+        "Mutagenicity in the Ames test", "class 1: mutagenic", "roc_auc", _mutagenicity
     ),
 }
 
@@ -258,17 +247,12 @@ def train_models(
     ensure_writable(out)
     folders = [out / each for each in (KINDS if name == "all" else (name,))]
     for folder in folders:
-        if is_finished(folder):
+        if (folder / CARD_FILE).is_file() and Card.read(folder).metrics:
             say(f"{folder.name}: there already")
         else:
             say(f"{folder.name}: reading")
             _train(folder, KINDS[folder.name], places, say, most, settings or {})
     return folders
-
-
-def is_finished(folder: Path) -> bool:
-    """Whether a model is there with its quality."""
-    return (folder / CARD_FILE).is_file() and bool(Card.read(folder).metrics)
 
 
 def _train(

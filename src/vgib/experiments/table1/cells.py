@@ -44,9 +44,6 @@ class DivergenceCell(SeededCell):
     """One method on one property in one version, over seeds.
 
     Attributes:
-        version: What was trained on.
-        target: What was predicted.
-        method: The row.
         published: The paper's mean and spread.
         rule: How its whole rings are selected, by scores or ``guided`` by the predictor.
     """

@@ -2,7 +2,8 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache
+from functools import lru_cache, partial
+from time import perf_counter
 from typing import Any, Literal, Unpack
 
 import numpy as np
@@ -16,7 +17,7 @@ from vgib.data.molecules import from_smiles
 from vgib.data.packed import PackedGraphs
 from vgib.data.sources import Places
 from vgib.data.splits import Split, random_split, reference_split, scaffold_split
-from vgib.experiments.engine.finished import Clock
+from vgib.experiments.engine.finished import Clock, Finished
 from vgib.experiments.table1.job import MoleculeJob
 from vgib.model.augment import with_fragments
 from vgib.model.recognizer import SubgraphRecognizer
@@ -171,41 +172,50 @@ def with_labeled_fragments(job: MoleculeJob, parts: DividedMolecules) -> Divided
     """
     if not job.fragments:
         return parts
-    oracle = oracle_of(job.property)
+    more = partial(
+        with_fragments,
+        label=oracle_of(job.property),
+        per_molecule=job.fragments,
+        shares=job.fragment_shares,
+        whole=job.whole,
+    )
+    train, val = more(parts.train, seed=job.seed), more(parts.val, seed=job.seed + 1)
+    return replace(parts, train=train, val=val)
 
-    def more(graphs: PackedGraphs, seed: int) -> PackedGraphs:
-        return with_fragments(
-            graphs,
-            oracle,
-            seed=seed,
-            per_molecule=job.fragments,
-            shares=job.fragment_shares,
-            whole=job.whole,
-        )
 
-    return replace(parts, train=more(parts.train, job.seed), val=more(parts.val, job.seed + 1))
+@dataclass(frozen=True, eq=False)
+class FittedRow:
+    """A model that was trained on the molecules, with its seconds."""
+
+    parts: DividedMolecules
+    model: SubgraphRecognizer
+    seconds: dict[str, float]
+
+    def prediction_error(self) -> dict[str, float]:
+        """The mean absolute error on the judged molecules, and that of the training mean."""
+        assert self.parts.test.y is not None and self.parts.train.y is not None
+        wanted = self.parts.test.y
+        error = torch.from_numpy(self.model.predict(self.parts.test)) - wanted
+        constant = self.parts.train.y.mean() - wanted
+        return {
+            "test_error": float(error.abs().mean()),
+            "constant_error": float(constant.abs().mean()),
+        }
+
+    def finished(self, result: dict[str, Any], begun: float) -> Finished:
+        """The end of a job that has judged the model since it was ``begun`` to do so."""
+        whole = self.seconds["job"] + perf_counter() - begun
+        return Finished(result, self.seconds | {"job": round(whole, 3)})
 
 
 def trained(
     job: MoleculeJob,
     parts: DividedMolecules,
     on_step: Callable[[dict[str, Tensor]], None] | None = None,
-) -> tuple[DividedMolecules, SubgraphRecognizer, Clock]:
-    """The molecules with the fragments that the job asks for, its model trained on them, timed."""
+) -> FittedRow:
+    """The model of a job, trained on the molecules and the fragments that the job asks for."""
     parts = with_labeled_fragments(job, parts)
     clock = Clock()
     model = model_of(job).fit(parts.train, val=parts.val, on_step=on_step)
     clock.stop_training()
-    return parts, model, clock
-
-
-def prediction_error(model: SubgraphRecognizer, parts: DividedMolecules) -> dict[str, float]:
-    """The mean absolute error on the judged molecules, and that of the training mean for all."""
-    assert parts.test.y is not None and parts.train.y is not None
-    wanted = parts.test.y
-    error = torch.from_numpy(model.predict(parts.test)) - wanted
-    constant = parts.train.y.mean() - wanted
-    return {
-        "test_error": float(error.abs().mean()),
-        "constant_error": float(constant.abs().mean()),
-    }
+    return FittedRow(parts, model, clock.seconds(model.history_.curve("seconds")))

@@ -22,9 +22,9 @@ from vgib.experiments.table1.atlas import Atlas, Controls, Floats, Judged, Nodes
 from vgib.experiments.table1.job import InterpretationJob, MoleculeJob
 from vgib.experiments.table1.molecules import (
     DividedMolecules,
+    FittedRow,
     oracle_of,
     parts_of,
-    prediction_error,
     trained,
 )
 from vgib.model.recognizer import SubgraphRecognizer
@@ -50,31 +50,13 @@ def run(job: InterpretationJob, **places: Unpack[Places]) -> Finished:
 
 def run_on(job: InterpretationJob, parts: DividedMolecules) -> Finished:
     """Runs a job on molecules that are at hand."""
-    return judge(job, FittedRow.on(job, parts))
+    return judge(job, trained(job, parts))
 
 
-@dataclass(frozen=True, eq=False)
-class FittedRow:
-    """A trained model with its molecules, and the seconds that it took.
-
-    Rows that differ in what is selected, and by whom, share one.
-    """
-
-    parts: DividedMolecules
-    model: SubgraphRecognizer
-    seconds: dict[str, float]
-
-    @classmethod
-    def on(cls, job: MoleculeJob, parts: DividedMolecules) -> "FittedRow":
-        """The model of a job, trained on these molecules and their fragments."""
-        parts, model, clock = trained(job, parts)
-        return cls(parts, model, clock.seconds(model.history_.curve("seconds")))
-
-
-@lru_cache(maxsize=1)  # the rows of one training follow each other
+@lru_cache(maxsize=1)  # rows that differ in what is selected follow each other
 def _shared(settings: str, **places: Unpack[Places]) -> FittedRow:
     job = MoleculeJob.model_validate_json(settings)
-    return FittedRow.on(job, parts_of(job, **places))
+    return trained(job, parts_of(job, **places))
 
 
 def judge(job: InterpretationJob, made: FittedRow) -> Finished:
@@ -86,8 +68,12 @@ def judge(job: InterpretationJob, made: FittedRow) -> Finished:
     result = {
         "train_molecules": len(parts.train),
         "test_molecules": len(parts.test),
-        **prediction_error(model, parts),
-        "history": [without_seconds(epoch) for epoch in model.history_.epochs],
+        **made.prediction_error(),
+        # Without what differs from run to run.
+        "history": [
+            {name: value for name, value in epoch.items() if name != "seconds"}
+            for epoch in model.history_.epochs
+        ],
         "best_epoch": model.history_.best_epoch + 1,
         "paper": by_the_papers_rule(job, model, parts.test, atlas),
         "ring_intact": Found.by(job, model, parts.test, atlas, job.keep).with_each(),
@@ -96,8 +82,7 @@ def judge(job: InterpretationJob, made: FittedRow) -> Finished:
     }
     if job.fragments:
         result["new"] = among_new(job, model, parts, atlas)
-    whole = made.seconds["job"] + perf_counter() - begun
-    return Finished(result, made.seconds | {"job": round(whole, 3)})
+    return made.finished(result, begun)
 
 
 def by_the_papers_rule(
@@ -297,8 +282,3 @@ def deviation(values: Floats) -> float:
 def thousandths(values: Floats) -> list[int | None]:
     """Whole thousandths, short enough to keep for each molecule; ``None`` for what is not known."""
     return [None if np.isnan(value) else round(1000 * value) for value in values.tolist()]
-
-
-def without_seconds(epoch: dict[str, float]) -> dict[str, float]:
-    """An epoch of the history without what differs from run to run."""
-    return {name: value for name, value in epoch.items() if name != "seconds"}

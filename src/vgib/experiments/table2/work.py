@@ -47,14 +47,11 @@ class Trace:
 
     def told(self) -> dict[str, Any]:
         """How many steps there were, and where the compression term went below zero."""
-        if not self.every:
-            return {"steps": self.steps}
-        return {
-            "steps": self.steps,
-            "trace": self.means,
-            "negative_steps": self.negative,
-            "lowest_compression": self.lowest,
-        }
+        told: dict[str, Any] = {"steps": self.steps}
+        if self.every:
+            told |= {"trace": self.means, "negative_steps": self.negative}
+            told["lowest_compression"] = self.lowest
+        return told
 
 
 def run(job: DynamicsJob, **places: Unpack[Places]) -> Finished:
@@ -65,6 +62,7 @@ def run(job: DynamicsJob, **places: Unpack[Places]) -> Finished:
 def run_on(job: DynamicsJob, parts: DividedMolecules) -> Finished:
     """Runs a job on molecules that are at hand; only training is timed, not reading."""
     trace = Trace(job.every)
-    parts, model, clock = trained(job, parts, on_step=trace)
-    result = {"train_molecules": len(parts.train), "epochs": len(model.history_.epochs)}
-    return Finished(result | trace.told(), clock.seconds(model.history_.curve("seconds")))
+    made = trained(job, parts, on_step=trace)
+    epochs = len(made.model.history_.epochs)
+    result = {"train_molecules": len(made.parts.train), "epochs": epochs, **trace.told()}
+    return Finished(result, made.seconds)

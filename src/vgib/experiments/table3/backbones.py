@@ -77,10 +77,7 @@ def _untrained(graphs: PackedGraphs, network: Network, seed: int) -> SubgraphNet
             task="classification",
             outputs=int(graphs.y.max()) + 1,
             architecture=Architecture.of(
-                hidden=network.hidden,
-                depth=network.depth,
-                readout=network.readout,
-                head_hidden=network.hidden,
+                **network.model_dump(exclude={"encoder"}), head_hidden=network.hidden
             ),
         ).eval()
 
@@ -88,8 +85,7 @@ def _untrained(graphs: PackedGraphs, network: Network, seed: int) -> SubgraphNet
 def _load(path: Path, net: SubgraphNet) -> dict[str, Any]:
     with safe_open(path, "pt") as file:
         net.load_state_dict({name: file.get_tensor(name) for name in file.keys()})  # noqa: SIM118
-        facts: dict[str, Any] = json.loads(file.metadata()["facts"])
-    return facts
+        return dict(json.loads(file.metadata()["facts"]))
 
 
 def _name(graphs: PackedGraphs, split: Split, network: Network, training: Training) -> str:

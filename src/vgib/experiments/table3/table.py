@@ -32,13 +32,7 @@ PUBLISHED = {"vgib-paper": "vgib"}
 
 @dataclass(frozen=True)
 class FidelityCell(SeededCell):
-    """One method on one network of one property, over seeds.
-
-    Attributes:
-        target: What the network predicts.
-        gnn: The network.
-        method: The row.
-    """
+    """One method on one network of one property, over seeds."""
 
     target: str
     gnn: str
@@ -53,6 +47,11 @@ class FidelityCell(SeededCell):
     def ratios(self) -> list[float]:
         """The shares of atoms that were kept."""
         return list(self.results[0]["keep_ratios"]) if self.records else []
+
+    @property
+    def middle(self) -> int:
+        """The place of the share at which methods are compared."""
+        return int(np.argmin([abs(own - MIDDLE) for own in self.ratios]))
 
     def mean(self, read: Callable[[dict[str, Any]], float]) -> float:
         """The mean of a number of the results over seeds; NaN without a record."""
@@ -156,37 +155,32 @@ def comparisons(found: Sequence[FidelityCell], ours: str) -> list[Comparison]:
 def draw(made: Recipe, records: Records) -> Drawn:
     """Table 3, and the row that is compared with the others against each of them."""
     found, ours = cells(made, records), str(made.control)
-    return Drawn(tables(found, ours))
-
-
-def tables(found: Sequence[FidelityCell], ours: str) -> list[TextTable]:
-    """The comparison, both halves of Table 3 for each network, and what else was measured."""
     gnns = list(dict.fromkeys(cell.gnn for cell in found))
     compared = comparisons(found, ours)
-    return [
-        compact_table(found),
-        comparison_table(compared, ours),
-        *(fidelity_table(found, gnn, side) for gnn in gnns for side in SIDES),
-        *(other_judges_table(found, gnn) for gnn in gnns),
-        network_table(found),
-        losses_table(compared, ours),
-    ]
+    return Drawn(
+        [
+            compact_table(found),
+            comparison_table(compared, ours),
+            *(fidelity_table(found, gnn, side) for gnn in gnns for side in SIDES),
+            *(other_judges_table(found, gnn) for gnn in gnns),
+            network_table(found),
+            losses_table(compared, ours),
+        ]
+    )
 
 
-def fidelity_table(
-    found: Sequence[FidelityCell], gnn: str, side: Side, ratio: float = MIDDLE
-) -> TextTable:
+def fidelity_table(found: Sequence[FidelityCell], gnn: str, side: Side) -> TextTable:
     """One fidelity of each method on each property, the paper's number beside it."""
     better = "higher" if side == "plus" else "lower"
     title = (
-        f"{SIGNS[side]} (against the label) of {gnn} at keep_ratio {ratio:g}, {better} is better; "
+        f"{SIGNS[side]} (against the label) of {gnn} at keep_ratio {MIDDLE:g}, {better} is better; "
         "in brackets the paper's"
     )
 
     def text(cell: FidelityCell) -> str:
         if not cell.records:
             return "..."
-        number = f"{cell.fidelity(side, _place(cell, ratio)):.3f}"
+        number = f"{cell.fidelity(side, cell.middle):.3f}"
         published = cell.published(side)
         shown = number if published is None else f"{number} ({published:.3f})"
         return shown + cell.few
@@ -195,18 +189,17 @@ def fidelity_table(
     return crossed(title, ["method"], own)
 
 
-def compact_table(found: Sequence[FidelityCell], ratio: float = MIDDLE) -> TextTable:
+def compact_table(found: Sequence[FidelityCell]) -> TextTable:
     """Both fidelities of every method on every network."""
 
     def text(cell: FidelityCell) -> str:
         if not cell.records:
             return "..."
-        at = _place(cell, ratio)
-        return " / ".join(f"{cell.fidelity(side, at):.2f}" for side in SIDES) + cell.few
+        return " / ".join(f"{cell.fidelity(side, cell.middle):.2f}" for side in SIDES) + cell.few
 
     filled = ((c.method, f"{c.target} {c.gnn.removeprefix('gcn-')}", text(c)) for c in found)
     title = (
-        f"Fidelity+ / Fidelity- at keep_ratio {ratio:g}: higher is better in the first number, "
+        f"Fidelity+ / Fidelity- at keep_ratio {MIDDLE:g}: higher is better in the first number, "
         "lower in the second"
     )
     return crossed(title, ["method"], filled, name="fidelity")
@@ -273,15 +266,14 @@ def _judged(chosen: Sequence[FidelityCell]) -> Iterator[tuple[float, str]]:
 
     for judged in ("judge", "capped"):
         for side in SIDES:
-            values = [cell.fidelity(side, _place(cell, MIDDLE), judged) for cell in chosen]
-            yield float(np.mean(values)), ".3f"
+            yield float(np.mean([c.fidelity(side, c.middle, judged) for c in chosen])), ".3f"
     results = [result for cell in chosen for result in cell.results]
     for how in ("robust", "fine_tuned"):
         for name in SIDES:
             yield _mean_of([result[how][name] for result in results if how in result]), ".3f"
     again = "self_consistency"
     yield _mean_of([result[again] for result in results if again in result]), ".2f"
-    yield mean(lambda c: c.mean(lambda r: r["plus_agreement"][_place(c, MIDDLE)])), ".0%"
+    yield mean(lambda c: c.mean(lambda r: r["plus_agreement"][c.middle])), ".0%"
     yield mean(_characterization), ".3f"
     yield mean(lambda c: 1e3 * _seconds(c, "per_graph")), ".2f"
     yield mean(lambda c: _seconds(c, "fit")), ".1f"
@@ -294,9 +286,8 @@ def _mean_of(values: Sequence[float]) -> float:
 
 def _characterization(cell: FidelityCell) -> float:
     """The harmonic mean of Fidelity+ and 1 - Fidelity-, by agreement, which lies in [0, 1]."""
-    at = _place(cell, MIDDLE)
-    plus = cell.mean(lambda r: r["plus_agreement"][at])
-    rest = 1 - cell.mean(lambda r: r["minus_agreement"][at])
+    plus = cell.mean(lambda r: r["plus_agreement"][cell.middle])
+    rest = 1 - cell.mean(lambda r: r["minus_agreement"][cell.middle])
     return 2 * plus * rest / (plus + rest) if plus > 0 and rest > 0 else 0.0
 
 
@@ -317,10 +308,6 @@ def network_table(found: Sequence[FidelityCell]) -> TextTable:
     title = "The networks: accuracy, that of composition alone, and the ceiling of Fidelity+"
     headers = ("property", "network", "accuracy", "composition alone", "ceiling")
     return TextTable(title, headers, list(rows.values()), name="networks")
-
-
-def _place(cell: FidelityCell, ratio: float) -> int:
-    return int(np.argmin([abs(own - ratio) for own in cell.ratios]))
 
 
 def _text(value: float, form: str) -> str:

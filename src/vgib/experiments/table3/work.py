@@ -114,14 +114,7 @@ def explain_molecules(job: ExplanationJob, setting: Setting, folder: Path) -> Fi
 
 def training_of(job: ExplanationJob) -> Training:
     """How the networks of a job are trained."""
-    found: Training = Training.of(
-        epochs=job.epochs,
-        batch_size=job.batch_size,
-        lr=job.lr,
-        halve_at=job.halve_at,
-        seed=job.seed,
-    )
-    return found
+    return Training.of(**job.model_dump(include=set(Training.model_fields)))
 
 
 def chosen(graphs: PackedGraphs, index: Any, job: ExplanationJob) -> PackedGraphs:

@@ -10,7 +10,7 @@ from typing import Any, Unpack
 import torch
 from torch import Tensor
 
-from vgib.config import Architecture, Training
+from vgib.config import Architecture, Settings, Training
 from vgib.data import catalog
 from vgib.data.packed import PackedGraphs
 from vgib.data.sources import Places
@@ -111,29 +111,19 @@ def network(job: ClassificationJob, graphs: PackedGraphs, classes: int) -> Subgr
             in_channels=graphs.x.shape[1],
             task="classification",
             outputs=classes,
-            architecture=Architecture.of(
-                hidden=job.hidden,
-                depth=job.depth,
-                readout=job.readout,
-                head_hidden=job.hidden,
-                dropout=job.dropout,
-                normalize=job.normalize,
-            ),
+            architecture=Architecture.of(**_shared(job, Architecture), head_hidden=job.hidden),
             bottleneck_options=job.options,
         )
 
 
 def training(job: ClassificationJob) -> Training:
     """How a job trains."""
-    found: Training = Training.of(
-        epochs=job.epochs,
-        batch_size=job.batch_size,
-        lr=job.lr,
-        halve_at=job.halve_at,
-        inner_lr=job.inner_lr,
-        seed=job.seed + job.fold,
-    )
-    return found
+    return Training.of(**_shared(job, Training) | {"seed": job.seed + job.fold})
+
+
+def _shared(job: ClassificationJob, kind: type[Settings]) -> dict[str, Any]:
+    """Those settings of a job that a network or a training has too."""
+    return job.model_dump(include=set(kind.model_fields))
 
 
 def judge(net: SubgraphNet, graphs: PackedGraphs) -> dict[str, Any]:
@@ -170,10 +160,7 @@ class Views:
     the validation graphs after each epoch, where a training of their own would give the very same
     weights.
 
-    Args:
-        net: The network that is trained.
-        held_out: The validation graphs.
-        names: The views to watch.
+    ``held_out`` are the validation graphs, ``names`` the views to watch.
     """
 
     def __init__(
@@ -225,7 +212,6 @@ class Views:
 
 @contextmanager
 def _predicting_from(net: SubgraphNet, view: PredictFrom) -> Iterator[None]:
-    """The network with another view for a while."""
     usual = net.bottleneck.predict_from
     net.bottleneck.predict_from = view
     try:

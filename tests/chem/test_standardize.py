@@ -5,7 +5,7 @@ from importlib.resources import files
 
 import pytest
 
-from vgib.chem.standardize import Standard, Standardized, standardize
+from vgib.chem.standardize import Standard, Standardized, neutral_smiles, standardize
 from vgib.errors import InputError, UnknownNameError
 
 
@@ -99,3 +99,21 @@ def test_a_standard_goes_by_its_name() -> None:
 def test_what_cannot_be_read_is_refused(smiles: str) -> None:
     with pytest.raises(InputError, match="is no SMILES that can be read"):
         standardize(smiles)
+
+
+def test_protons_balance_charges_where_they_can() -> None:
+    assert neutral_smiles(["CC(=O)[O-]", "CC[NH3+]", "C[n+]1ccccc1"]) == [
+        "CC(=O)O",
+        "CCN",
+        "C[n+]1ccccc1",
+    ]
+
+
+def test_a_nitro_group_stays_as_it_is() -> None:
+    assert neutral_smiles(["C[N+](=O)[O-]"]) == ["C[N+](=O)[O-]"]
+
+
+def test_stereo_marks_go_and_the_writing_becomes_canonical() -> None:
+    left, right = neutral_smiles(["C[C@H](O)/C=C/Cl", "Cl\\C=C\\[C@@H](C)O"])
+    assert left == right
+    assert "@" not in left and "/" not in left

@@ -72,3 +72,8 @@ def test_graphs_without_a_node_and_values_are_written_too(tmp_path: Path) -> Non
 def test_other_endings_are_refused() -> None:
     with pytest.raises(InputError, match=r"written to \.csv, \.html, \.jsonl, \.parquet"):
         check_outputs([Path("a.csv"), Path("a.sdf")])
+
+
+def test_an_ending_may_be_in_capitals(tmp_path: Path) -> None:
+    write_recognitions(Recognitions(FOUND), tmp_path / "A.CSV")
+    assert (tmp_path / "A.CSV").read_text().startswith("graph,name,prediction")

@@ -7,7 +7,7 @@ import numpy as np
 import numpy.typing as npt
 from rdkit import Chem
 
-from vgib.chem.fragment import fragment
+from vgib.chem.fragment import fragment, make_dummy
 from vgib.chem.mol import Mol, as_mol
 from vgib.errors import unknown_name
 
@@ -79,12 +79,7 @@ def _with_dummies(mol: Mol, closed: Sequence[int]) -> str:
     changed = Chem.RWMol(mol)
     for index in closed:
         atom = changed.GetAtomWithIdx(index)
-        atom.SetAtomicNum(0)
-        atom.SetNoImplicit(True)
-        for reset in (atom.SetFormalCharge, atom.SetNumExplicitHs, atom.SetIsotope):
-            reset(0)
-        atom.SetNumRadicalElectrons(0)
-        atom.SetChiralTag(Chem.ChiralType.CHI_UNSPECIFIED)
+        make_dummy(atom)
         for neighbor in atom.GetNeighbors():
             neighbor.SetChiralTag(Chem.ChiralType.CHI_UNSPECIFIED)
         for bond in atom.GetBonds():

@@ -200,17 +200,22 @@ def _opened(
             part = _with_dummies(mol, chosen, [(*cut, 1.0) for cut in cuts])
             part.UpdatePropertyCache()
             return part, [*chosen, *[-1] * len(cuts)]
-        dummy.SetAtomicNum(0)
+        make_dummy(dummy)
         dummy.SetIsAromatic(False)
-        dummy.SetNoImplicit(True)
-        for reset in (dummy.SetFormalCharge, dummy.SetNumExplicitHs, dummy.SetIsotope):
-            reset(0)
-        dummy.SetNumRadicalElectrons(0)
         dummy.SetAtomMapNum(0)
-        dummy.SetChiralTag(_NO_CENTER)
         part.GetAtomWithIdx(atoms.index(inner)).SetChiralTag(_NO_CENTER)
     part.UpdatePropertyCache()
     return part, [-1 if atom in outside else atom for atom in atoms]
+
+
+def make_dummy(atom: Any) -> None:
+    """Makes an atom a ``*`` in its place."""
+    atom.SetAtomicNum(0)
+    atom.SetNoImplicit(True)
+    for reset in (atom.SetFormalCharge, atom.SetNumExplicitHs, atom.SetIsotope):
+        reset(0)
+    atom.SetNumRadicalElectrons(0)
+    atom.SetChiralTag(_NO_CENTER)
 
 
 def _closed(part: Mol, chosen: tuple[int, ...], origin: list[int], cuts: list[_Cut]) -> Mol:

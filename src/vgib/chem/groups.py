@@ -75,7 +75,7 @@ def functional_groups(mol_or_smiles: Mol | str) -> list[FunctionalGroup]:
     groups = [
         FunctionalGroup(name, tuple(sorted(atoms)), whole)
         for (name, whole), sets in places.items()
-        for atoms in _united(sets)
+        for atoms in united(sets)
     ]
     return sorted(groups, key=lambda group: (group.atoms, group.name))
 
@@ -91,13 +91,14 @@ def _outermost(
     ]
 
 
-def _united(places: Iterable[set[int]]) -> list[set[int]]:
+def united(places: Iterable[Iterable[int]]) -> list[set[int]]:
     """The sets, with those that share atoms put together."""
-    united: list[set[int]] = []
+    found: list[set[int]] = []
     for place in places:
-        apart = [other for other in united if other.isdisjoint(place)]
-        united = [*apart, place.union(*(other for other in united if other not in apart))]
-    return united
+        touching = [other for other in found if not other.isdisjoint(place)]
+        found = [other for other in found if other not in touching]
+        found.append(set(place).union(*touching))
+    return found
 
 
 def group_bonds(

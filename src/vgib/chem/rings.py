@@ -5,6 +5,7 @@ from functools import cache
 
 from rdkit import Chem
 
+from vgib.chem.groups import united
 from vgib.chem.mol import Mol, as_mol
 from vgib.chem.tables import table_rows
 
@@ -37,11 +38,7 @@ def ring_systems(mol_or_smiles: Mol | str) -> list[RingSystem]:
 
 
 def _systems(mol: Mol) -> list[set[int]]:
-    systems: list[set[int]] = []
-    for ring in mol.GetRingInfo().AtomRings():
-        apart = [other for other in systems if other.isdisjoint(ring)]
-        joined = set(ring).union(*(other for other in systems if other not in apart))
-        systems = [*apart, joined]
+    systems = united(mol.GetRingInfo().AtomRings())
     for system in systems:
         for atom in list(system):
             for bond in mol.GetAtomWithIdx(atom).GetBonds():

@@ -1,7 +1,7 @@
 """One way to write a molecule: without salts, charges that protons balance, and isotope labels."""
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import Literal, get_args
@@ -146,6 +146,22 @@ def _without_charges(mol: Mol) -> tuple[Mol, str]:
 
 def _canonical_tautomer(mol: Mol) -> tuple[Mol, str]:
     return _tautomers().Canonicalize(mol), "took the canonical tautomer"
+
+
+def neutral_smiles(smiles: Sequence[str]) -> list[str]:
+    """Each molecule's canonical SMILES, neutralized and without stereo marks, whatever its source.
+
+    Acids get their protons back and ammonium loses its own; what has a charge that no proton can
+    balance (quaternary nitrogen, nitro groups) keeps it.
+
+    >>> neutral_smiles(["C[C@H]([NH3+])C(=O)[O-]", "C[N+](C)(C)C"])
+    ['CC(N)C(=O)O', 'C[N+](C)(C)C']
+    """
+    with rdBase.BlockLogs():
+        found = [_uncharger().uncharge(Chem.MolFromSmiles(text)) for text in smiles]
+        for mol in found:
+            Chem.RemoveStereochemistry(mol)
+        return [str(Chem.MolToSmiles(mol)) for mol in found]
 
 
 @cache

@@ -19,7 +19,7 @@ COLUMNS = ("graph", "name", "prediction", "rank", "nodes", "score", "keep_ratio"
 def check_outputs(paths: Iterable[Path]) -> None:
     """Refuses files of other kinds, before any work is done."""
     for path in paths:
-        if path.suffix not in _WRITERS:
+        if path.suffix.lower() not in _WRITERS:
             known = ", ".join(sorted(_WRITERS))
             raise InputError(
                 f"{str(path)!r}: results of graphs that are not molecules are written to {known}"
@@ -40,7 +40,7 @@ def write_recognitions(
     """
     check_outputs([path])
     with replacing(path) as temporary:
-        _WRITERS[path.suffix](found, temporary, title, about)
+        _WRITERS[path.suffix.lower()](found, temporary, title, about)
 
 
 def subgraph_table(found: Recognitions) -> pd.DataFrame:

@@ -91,10 +91,7 @@ class LedgerEntry:
         missed: int = 0,
         **more: Any,
     ) -> "LedgerEntry":
-        """A fragment by the property of the molecules with it and of all others.
-
-        It is one of so many (``among``) that are compared.
-        """
+        """A fragment, one ``among`` so many, by the property inside (with it) and of the rest."""
         low, high = welch(inside, rest, among)
         without = rest.mean if rest.count else None
         return cls(

@@ -24,9 +24,8 @@ from vgib.stream.careful import ChunkWork, carefully
 from vgib.stream.chunks import AS_IT_COMES, SourceReading
 from vgib.stream.manifest import InputFile, Manifest, begin
 from vgib.stream.parts import PartStore, part_name
-from vgib.stream.ray_reading import Reader, Row, row_of, unpacked
+from vgib.stream.ray_reading import Reader, Row, input_files, row_of, unpacked
 from vgib.stream.schema import Recognized
-from vgib.stream.shards import input_files
 from vgib.train.cluster import connected
 
 ATTEMPTS = 4

@@ -114,12 +114,7 @@ class Recurring(NamedTuple):
 
 
 def what_recurs(kept: Sequence[SeenMolecule] | None, counted: Sequence[LedgerEntry]) -> Recurring:
-    """What recurs; of very many molecules only the recognized parts, as they were counted.
-
-    Args:
-        kept: The molecules that a ledger has kept, if it has.
-        counted: Its entries.
-    """
+    """What recurs; of very many molecules only the recognized parts, as they were counted."""
     if kept is None:
         return Recurring(weightiest(counted), {}, [], [])
     return recurring(kept, [entry.fragment for entry in counted])
@@ -128,9 +123,7 @@ def what_recurs(kept: Sequence[SeenMolecule] | None, counted: Sequence[LedgerEnt
 def recurring(seen: Sequence[SeenMolecule], parts: Sequence[str]) -> Recurring:
     """What recurs among molecules.
 
-    Args:
-        seen: The molecules with their values.
-        parts: The SMILES of recognized parts, the commonest first.
+    ``parts`` are the SMILES of recognized parts, the commonest first.
     """
     mols = [as_mol(one.smiles) for one in seen]
     telling = [part for part in parts if not PLAIN_CHAIN.fullmatch(part)]

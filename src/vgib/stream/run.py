@@ -102,16 +102,7 @@ def recognize_source(
 
 
 class _Outputs:
-    """Everything that a run writes; files get their names when the stack ends without an error.
-
-    Args:
-        work: The unit of work.
-        writing: What is written.
-        schema: The columns of the results.
-        parts: The store of finished chunks, which notes unfinished files; there is one wherever
-            there is an output.
-        stack: Closes the files.
-    """
+    """Everything that a run writes; files get their names when the stack ends without an error."""
 
     def __init__(
         self,
@@ -209,11 +200,7 @@ def _write_results(write: Write, found: Recognized) -> None:
 
 
 def _refuse_own(source: Source, writing: Writing) -> None:
-    """Refuses to write over what is being read, or over a list that someone may have corrected.
-
-    Raises:
-        InputError: what must not be written over, and what to do.
-    """
+    """Refuses to write over what is being read, or over a list that someone may have corrected."""
     written = [*writing.outs]
     if writing.ledger is not None:
         written += [writing.ledger, *beside(writing.ledger)]

@@ -21,13 +21,7 @@ def quantity(card: Card) -> str:
 
 
 def part_facts(part: dict[str, Any], row: dict[str, Any], card: Card) -> list[str]:
-    """A part's size, what is predicted from it alone, and by how much it raises the prediction.
-
-    Args:
-        part: One of the parts of the row.
-        row: What :func:`vgib.stream.writers.rows_of` gives for a molecule.
-        card: The model's.
-    """
+    """A part's size, what is predicted from it alone, and by how much it raises the prediction."""
     told = [f"{len(part['atoms'])} of {len(row['scores'])} atoms"]
     words = card.words
     if part["value"] is not None:
@@ -72,12 +66,7 @@ def _share_below(percentile: float) -> str:
 
 
 def about(card: Card, name: str | None) -> list[str]:
-    """What a model is and what it is worth, how good its parts are, and what to be careful of.
-
-    Args:
-        card: The model's.
-        name: What the model is called.
-    """
+    """What a model is and what it is worth, how good its parts are, and what to be careful of."""
     told = [f"The model {name} was asked." if name else ""]
     quality = card.metrics.get(card.headline)
     if quality:

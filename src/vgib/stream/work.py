@@ -172,13 +172,7 @@ class Recognize:
         return results_schema(self.card.task, self.card.outputs, carried)
 
     def results(self, answer: Answer, records: pa.Table, notes: Sequence[str | None]) -> pa.Table:
-        """What is told of molecules that the model has been asked about, a row for each.
-
-        Args:
-            answer: What it says of them.
-            records: Their lines and names, and the columns that are carried through.
-            notes: What was changed of each before use.
-        """
+        """What is told of molecules that the model has been asked about, a row for each."""
         selection = self.selection.or_else(self.card.selection)
         # Chosen first, by all members at once: their own choices then find most parts predicted.
         found: list[list[Subgraph]] = [[] for _ in range(len(answer.graphs))]

@@ -19,7 +19,7 @@ def job(**more: Any) -> Any:
 
 
 def test_no_noise_changes_nothing_and_more_noise_more(drugs: DividedMolecules) -> None:
-    net = trained(job(), drugs)[1].net_
+    net = trained(job(), drugs).model.net_
     nodes = drugs.test.num_nodes
     generator = torch.Generator().manual_seed(0)
     none, all_ = torch.zeros(nodes, dtype=torch.bool), torch.ones(nodes, dtype=torch.bool)
@@ -45,7 +45,7 @@ def test_the_same_job_gives_the_same_result(drugs: DividedMolecules) -> None:
 def test_with_its_own_mean_both_halves_of_a_graph_are_moved_equally_far(
     drugs: DividedMolecules,
 ) -> None:
-    net = trained(job(), drugs)[1].net_
+    net = trained(job(), drugs).model.net_
     batch = drugs.test.batch()
     with torch.no_grad():
         h = net.encode(batch.x, batch.adj, batch.graphs).h

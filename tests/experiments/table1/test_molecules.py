@@ -50,18 +50,19 @@ def test_by_scaffold_no_ring_system_of_a_test_molecule_was_trained_on(
 ) -> None:
     asked = job(version="scaffold", molecules=2000, tested=50)
     assert asked.split == "scaffold"
-    parts = parts_of(asked, mirror, tmp_path)
+    parts = parts_of(asked, mirror=mirror, cache=tmp_path)
     train, test = (
         {scaffold(text) for text in part.ids or ()} for part in (parts.train, parts.test)
     )
     assert len(parts.test) == 50 and len(test) > 10 and not (train & test) - {""}
-    other = parts_of(job(version="scaffold", molecules=2000, tested=50, seed=1), mirror, tmp_path)
+    asked = job(version="scaffold", molecules=2000, tested=50, seed=1)
+    other = parts_of(asked, mirror=mirror, cache=tmp_path)
     assert set(other.test.ids or ()) != set(parts.test.ids or ())
 
 
 def test_both_versions_are_judged_on_the_same_molecules(mirror: Path, tmp_path: Path) -> None:
     full, listed = (
-        parts_of(job(version=version, molecules=2000, tested=50), mirror, tmp_path)
+        parts_of(job(version=version, molecules=2000, tested=50), mirror=mirror, cache=tmp_path)
         for version in ("full", "list")
     )
     assert full.test.ids == listed.test.ids and len(full.test) == 50

@@ -29,6 +29,15 @@ def test_two_balanced_classes_written_alike_and_kept(mirror: Path, tmp_path: Pat
     assert again.fingerprint() == graphs.fingerprint()
 
 
+def test_a_damaged_copy_is_drawn_again(mirror: Path, tmp_path: Path) -> None:
+    graphs = property_set("drd2", 20, mirror=mirror, cache=tmp_path)
+    (copy,) = (tmp_path / "explanation").glob("*.safetensors")
+    copy.write_bytes(copy.read_bytes()[:100])
+    again = property_set("drd2", 20, mirror=mirror, cache=tmp_path)
+    assert again.fingerprint() == graphs.fingerprint()
+    assert property_set("drd2", 20, cache=tmp_path).fingerprint() == graphs.fingerprint()
+
+
 def test_an_unknown_property_is_refused() -> None:
     with pytest.raises(UnknownNameError, match="did you mean 'qed'"):
         property_set("qedd", 10)

@@ -59,12 +59,7 @@ class Target:
 
 
 def load_target(name: str, mirror: Folder = None) -> Target:
-    """Reads one target from the mirror folder of datasets.
-
-    Raises:
-        InputError: there is no mirror, or it lacks the files.
-        UnknownNameError: there is no such target.
-    """
+    """Reads one target from the mirror folder of datasets."""
     folder = mirror_folder(mirror)
     if folder is None or not all((folder / path).is_file() for path in (MOLECULES, PAIRS)):
         raise InputError(

@@ -54,7 +54,6 @@ class CrippenMethod(CliffMethod):
     """No model at all: what makes a molecule more lipophilic is said to make it more active."""
 
     def effects(self, smiles: str) -> Values:
-        """The shares of logP."""
         return crippen_contributions(smiles)
 
 
@@ -64,14 +63,12 @@ class ForestMethod(CliffMethod):
     becomes a dummy atom."""
 
     def fit(self, smiles: Sequence[str], activity: Values, job: CliffsJob) -> Self:
-        """Trains the forest."""
         self.shape = {"radius": job.radius, "bits": job.bits}
         table = np.stack([circular_counts(text, **self.shape) for text in smiles])
         self.forest = RandomForestRegressor(job.trees, random_state=job.seed).fit(table, activity)
         return self
 
     def predict(self, smiles: Sequence[str]) -> Values:
-        """The mean of the trees."""
         table = np.stack([circular_counts(text, **self.shape) for text in smiles])
         return np.asarray(self.forest.predict(table), dtype=np.float64)
 
@@ -143,7 +140,6 @@ class OcclusionMethod(AttributedMethod):
     """What is predicted of the molecule less what is predicted without the atom."""
 
     def attributed(self, case: Case) -> Tensor:
-        """The drops."""
         return single_drops(case)
 
 
@@ -152,7 +148,6 @@ class GradientsMethod(AttributedMethod):
     """Integrated gradients of the prediction."""
 
     def attributed(self, case: Case) -> Tensor:
-        """The attributions before they are scaled."""
         return IntegratedGradients().attributions(case)
 
 

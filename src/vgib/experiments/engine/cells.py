@@ -56,9 +56,7 @@ def _found(jobs: list[Job], done: dict[str, Record]) -> dict[int, Record]:
 class SeededCell:
     """One cell of a table over its seeds; a table adds the place of the cell and its numbers.
 
-    Attributes:
-        seeds: How many the recipe asks for.
-        records: What is recorded, by seed.
+    ``seeds`` is how many the recipe asks for; the records are by seed.
     """
 
     seeds: int

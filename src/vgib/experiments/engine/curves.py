@@ -42,6 +42,17 @@ def new_figure(rows: int, columns: int, size: tuple[float, float]) -> "tuple[Fig
     return figure, axes
 
 
+def add_legend(figure: "Figure", axes: Any, columns: int) -> None:
+    """What the lines and bars of all panels are, below them, each once."""
+    drawn = {
+        label: line
+        for panel in axes.flat
+        for line, label in zip(*panel.get_legend_handles_labels(), strict=True)
+    }
+    lines, labels = list(drawn.values()), list(drawn)
+    figure.legend(lines, labels, loc="outside lower center", ncols=columns, frameon=False)
+
+
 def svg(figure: "Figure") -> str:
     """The figure as SVG text without date, and with ids that do not change."""
     from matplotlib import rc_context

@@ -27,11 +27,7 @@ def text(name: str, file: str) -> str | None:
 
 
 def work_module(name: str) -> str:
-    """The full name of the module that does an experiment's jobs.
-
-    Raises:
-        UnknownNameError: no experiment of this name has jobs.
-    """
+    """The full name of the module that does an experiment's jobs."""
     if text(name, "job.py") is None:
         known = [each for each in names() if text(each, "job.py") is not None]
         raise unknown_name("experiment with jobs", name, known)

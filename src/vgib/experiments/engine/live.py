@@ -20,14 +20,7 @@ LINE_EVERY = 20.0
 
 
 class Board:
-    """Counts and means of a run, by the values of two axes.
-
-    Args:
-        made: The recipe.
-        jobs: All jobs of the run.
-        done: The records that are there already, by key.
-        workers: How many jobs run at once.
-    """
+    """Counts and means of a run, by the values of two axes."""
 
     def __init__(
         self, made: Recipe, jobs: Sequence[Job], done: dict[str, Record], workers: int

@@ -29,9 +29,6 @@ class Records:
     One process writes. A line is on the disk before the next one is begun, so a kill costs at most
     the line that was being written: it has no end, is left out on reading, and makes room on
     writing.
-
-    Args:
-        folder: Where the files are; made by the first record.
     """
 
     def __init__(self, folder: str | Path) -> None:

@@ -5,7 +5,7 @@ from math import nan
 
 import numpy as np
 
-from vgib.experiments.engine.curves import COLORS, new_figure, svg
+from vgib.experiments.engine.curves import COLORS, OTHER, new_figure, svg
 from vgib.experiments.engine.drawing import Drawn
 from vgib.experiments.engine.recipe import Recipe
 from vgib.experiments.engine.records import Records
@@ -57,7 +57,7 @@ def figure(found: Sequence[Course]) -> str:
         return ""
     figure, axes = new_figure(2, len(followed), (3.1 * len(followed), 4.4))
     for column, course in enumerate(followed):
-        color = COLORS.get(course.method, "#444444")
+        color = COLORS.get(course.method, OTHER)
         for row, (term, label) in enumerate(
             (("prediction", "prediction loss"), ("compression", "compression term"))
         ):

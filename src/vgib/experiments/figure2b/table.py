@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from vgib.experiments.engine.cells import SeededCell, recorded
-from vgib.experiments.engine.curves import new_figure, svg
+from vgib.experiments.engine.curves import add_legend, new_figure, svg
 from vgib.experiments.engine.drawing import Drawn
 from vgib.experiments.engine.recipe import Recipe
 from vgib.experiments.engine.records import Records
@@ -80,7 +80,7 @@ def table(found: Sequence[Disturbance]) -> TextTable:
 
 
 def figure(found: Sequence[Disturbance]) -> str:
-    """The same as bars."""
+    """The same numbers as bars."""
     recorded = [one for one in found if one.records]
     if not recorded:
         return ""
@@ -95,8 +95,7 @@ def figure(found: Sequence[Disturbance]) -> str:
             _bars(axes[row, column], own)
             axes[row, column].set_title(f"{target.upper()}, {SHORT[version]}", fontsize=9)
             axes[row, 0].set_ylabel("change of the prediction")
-    lines, labels = axes[0, 0].get_legend_handles_labels()
-    figure.legend(lines, labels, loc="outside lower center", ncols=3, frameon=False)
+    add_legend(figure, axes, 3)
     return svg(figure)
 
 

@@ -1,9 +1,8 @@
 """Figure 4 from the records of Table 3: fidelity against the share of atoms that is kept."""
 
 from collections.abc import Sequence
-from typing import Any
 
-from vgib.experiments.engine.curves import new_figure, svg
+from vgib.experiments.engine.curves import add_legend, new_figure, svg
 from vgib.experiments.engine.drawing import Drawn
 from vgib.experiments.engine.recipe import Recipe
 from vgib.experiments.engine.records import Records
@@ -58,7 +57,6 @@ def figure(found: Sequence[FidelityCell]) -> str:
     rows = [(gnn, side) for gnn in dict.fromkeys(gnn for _, gnn in places) for side in SIDES]
     size = (2.6 * len(targets) + 0.6, 2.1 * len(rows) + 0.7)
     drawing, axes = new_figure(len(rows), len(targets), size)
-    lines: dict[str, Any] = {}
     for row, (gnn, side) in enumerate(rows):
         for column, target in enumerate(targets):
             panel = axes[row, column]
@@ -67,7 +65,7 @@ def figure(found: Sequence[FidelityCell]) -> str:
                     color, dash = STYLE.get(cell.method, ("#444444", "-"))
                     values = [cell.fidelity(side, at) for at in range(len(cell.ratios))]
                     width = 2.2 if cell.method == "fidelity-gate" else 1.1
-                    (lines[cell.method],) = panel.plot(
+                    panel.plot(
                         cell.ratios, values, color=color, ls=dash, lw=width, label=cell.method
                     )
             panel.set_title(f"{target.upper()}, {gnn}", fontsize=8)
@@ -75,7 +73,5 @@ def figure(found: Sequence[FidelityCell]) -> str:
                 panel.set_ylabel(f"{SIGNS[side]} {'↑' if side == 'plus' else '↓'}")
             if row == len(rows) - 1:
                 panel.set_xlabel("share of the atoms kept")
-    drawing.legend(
-        list(lines.values()), list(lines), loc="outside lower center", ncols=7, frameon=False
-    )
+    add_legend(drawing, axes, 7)
     return svg(drawing)

@@ -17,10 +17,6 @@ class AuthorsGIN(Encoder):
 
     .. math:: h_i' = \operatorname{dropout} \operatorname{ReLU} W_2 \operatorname{ReLU}
               \operatorname{BN} W_1 \bigl(h_i + \textstyle\sum_j w_{ij} h_j\bigr)
-
-    Args:
-        in_channels: Channels of the node features.
-        hidden: Channels of every layer.
     """
 
     def __init__(self, in_channels: int, *, hidden: int = 64) -> None:

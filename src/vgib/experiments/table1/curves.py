@@ -1,9 +1,9 @@
 """The figures of Table 1: divergence against size, and the share of the gap that is closed."""
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from vgib.experiments.engine.curves import COLORS, OTHER, new_figure, svg
+from vgib.experiments.engine.curves import COLORS, OTHER, add_legend, new_figure, svg
 from vgib.experiments.table1.cells import SHORT, DivergenceCell
 
 if TYPE_CHECKING:
@@ -29,18 +29,8 @@ def size_curves(found: Sequence[DivergenceCell]) -> str:
                 panel.set_xlabel("share of the atoms kept")
             if column == 0:
                 panel.set_ylabel("divergence")
-    drawn = {
-        label: line for panel in axes.flat for line, label in zip(*_legend(panel), strict=True)
-    }
-    figure.legend(
-        list(drawn.values()), list(drawn), loc="outside lower center", ncols=5, frameon=False
-    )
+    add_legend(figure, axes, 5)
     return svg(figure)
-
-
-def _legend(panel: "Axes") -> tuple[list[Any], list[Any]]:
-    lines, labels = panel.get_legend_handles_labels()
-    return lines, labels
 
 
 def _panel(panel: "Axes", found: Sequence[DivergenceCell]) -> None:
@@ -96,6 +86,5 @@ def gap_bars(found: Sequence[DivergenceCell]) -> str:
         panel.set_xticks(range(len(names)), [name.upper() for name in names])
         panel.set_ylabel("gap closed, %")
         panel.set_title(f"{SHORT[version]}: 0 is chance, 100 the reachable best", fontsize=9)
-    lines, labels = axes[0, 0].get_legend_handles_labels()
-    figure.legend(lines, labels, loc="outside lower center", ncols=4, frameon=False)
+    add_legend(figure, axes, 4)
     return svg(figure)

@@ -20,13 +20,7 @@ from vgib.select.masks import sizes_of_ratio
 
 @dataclass(frozen=True, eq=False)
 class Gap:
-    """Divergence of the chosen part of each molecule, and of what it is compared with.
-
-    Attributes:
-        own: The divergence of the chosen part.
-        random: The mean of the parts that could have been chosen.
-        best: The least of them.
-    """
+    """Divergence of the chosen part of each molecule, and of what it is compared with."""
 
     own: Floats
     random: Floats

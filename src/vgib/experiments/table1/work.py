@@ -270,7 +270,6 @@ def counted(mask: Mask, graphs: PackedGraphs) -> npt.NDArray[np.int64]:
 
 
 def mean(values: Floats) -> float:
-    """The mean of what is known."""
     return float(np.nanmean(values))
 
 

@@ -31,7 +31,6 @@ class Trace:
         self._sums: dict[str, float] = {}
 
     def __call__(self, terms: dict[str, Tensor]) -> None:
-        """Takes note of a step."""
         self.steps += 1
         if not self.every:
             return

@@ -39,13 +39,6 @@ def backbone(
 
     The same settings give the same weights, so that it does not matter who was first: jobs stay
     independent of each other, and a second one is quicker.
-
-    Args:
-        graphs: With classes 0, 1, ... as labels.
-        split: Who trains, validates (selects the epoch) and tests.
-        network: Its shape.
-        training: How it is trained; the seed is that of the weights too.
-        folder: Where the files are.
     """
     net = _untrained(graphs, network, training.seed)
     path = folder / f"{_name(graphs, split, network, training)}.safetensors"

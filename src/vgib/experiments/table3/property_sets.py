@@ -8,7 +8,7 @@ import pandas as pd
 import torch
 
 from vgib.chem.mol import scaffold
-from vgib.chem.neutral import neutral_smiles
+from vgib.chem.standardize import neutral_smiles
 from vgib.chem.vocabulary import CHARGE, ELEMENT, HYDROGENS, RICH
 from vgib.data import catalog
 from vgib.data.molecules import from_smiles
@@ -40,20 +40,19 @@ def property_set(name: str, per_class: int, **places: Unpack[Places]) -> PackedG
         raise unknown_name("property", name, PROPERTIES)
     folder = catalog.cache_folder(places.get("cache")) / "explanation"
     path = folder / f"{name}-{per_class}-v{VERSION}.safetensors"
-    if path.is_file():
-        return PackedGraphs.load(path)
-    positive, negative = _classes(name, places)
-    random = np.random.default_rng(DRAW_SEED)
-    drawn = [
-        random.permutation(np.array(sorted(smiles), dtype=object))[:per_class]
-        for smiles in (negative, positive)
-    ]
-    count = min(map(len, drawn))
-    smiles = np.concatenate([part[:count] for part in drawn]).tolist()
-    y = np.repeat([0, 1], count)
-    graphs = from_smiles(smiles, y, workers=1).graphs
-    graphs.save(path)
-    return graphs
+
+    def drawn() -> PackedGraphs:
+        positive, negative = _classes(name, places)
+        random = np.random.default_rng(DRAW_SEED)
+        parts = [
+            random.permutation(np.array(sorted(smiles), dtype=object))[:per_class]
+            for smiles in (negative, positive)
+        ]
+        count = min(map(len, parts))
+        smiles = np.concatenate([part[:count] for part in parts]).tolist()
+        return from_smiles(smiles, np.repeat([0, 1], count), workers=1).graphs
+
+    return PackedGraphs.load_or_make(path, drawn, "the next job draws them again")
 
 
 def _classes(name: str, places: Places) -> tuple[set[str], set[str]]:

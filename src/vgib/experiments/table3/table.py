@@ -125,7 +125,6 @@ class Comparison:
 
     @property
     def mean(self) -> float:
-        """The mean gain."""
         return float(np.mean([gain.value for _, _, gain in self.gains])) if self.gains else nan
 
     @property

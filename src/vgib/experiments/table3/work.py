@@ -156,9 +156,7 @@ def explain(
 def answers(judge: Judge, kept: Tensor) -> dict[str, Any]:
     """The fidelities of explanations by every definition, and graph by graph as packed bits.
 
-    Args:
-        judge: The network that is asked, with the held-out molecules.
-        kept: The explanations at each share, ``bool [shares, nodes]``.
+    ``kept`` are the explanations at each share, ``bool [shares, nodes]``.
     """
     alone, without = _outputs(judge, kept)
     whole = judge.is_right(judge.whole)
@@ -248,12 +246,7 @@ def _sampled(
         samples=job.robust_samples,
         seed=job.seed,
     )
-    return {
-        "plus": round(found.plus.value, 6),
-        "minus": round(found.minus.value, 6),
-        "random_plus": round(found.random_plus.value, 6),
-        "random_minus": round(found.random_minus.value, 6),
-    }
+    return _rounded(found, "plus", "minus", "random_plus", "random_minus")
 
 
 def _stability(
@@ -268,7 +261,8 @@ def _stability(
         return None
     others = [explain(job, model, train, held_out, seed).scores for seed in range(1, job.repeats)]
     (found,) = stability([scores, *others], held_out.node_ptr, keep_ratios=[MIDDLE])
-    return {
-        "jaccard": round(found.jaccard.value, 6),
-        "random_jaccard": round(found.random_jaccard.value, 6),
-    }
+    return _rounded(found, "jaccard", "random_jaccard")
+
+
+def _rounded(found: Any, *names: str) -> dict[str, float]:
+    return {name: round(getattr(found, name).value, 6) for name in names}

@@ -18,13 +18,7 @@ def over_budget(p: Tensor, budget: float) -> Tensor:
 
 
 class BudgetVGIB(PaperVGIB):
-    """Pays for every share of kept nodes but one; the bound alone keeps everything or nothing.
-
-    Args:
-        channels: Channels of the node representations.
-        budget: The share of the nodes to keep.
-        options: Those of :class:`~vgib.nn.paper_vgib.PaperVGIB`.
-    """
+    """Pays for every share of kept nodes but one; the bound alone keeps everything or nothing."""
 
     def __init__(self, channels: int, *, budget: float, **options: Any) -> None:
         super().__init__(channels, **options)

@@ -3,13 +3,14 @@
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from math import nan
 from typing import Any
 
 import numpy as np
 
 from vgib.experiments.engine import paper
-from vgib.experiments.engine.cells import Recorded, begun, recorded
+from vgib.experiments.engine.cells import begun, recorded
 from vgib.experiments.engine.recipe import Recipe
 from vgib.experiments.engine.records import Records
 from vgib.experiments.engine.statistics import (
@@ -34,15 +35,15 @@ Results = dict[int, dict[str, Any]]
 
 @dataclass(frozen=True)
 class AccuracyCell:
-    """One bottleneck at one place: its folds, and how it compares with the control.
+    """One bottleneck at one place, beside the control there.
 
     Attributes:
         place: Dataset, readout, encoder.
         bottleneck: The row of the table.
         folds: Number of folds that the recipe asks for.
         results: The recorded results by fold.
+        control: Those of the control at this place; none for the control itself.
         seconds: The processor's seconds of each recorded fold, from loading to trained.
-        difference: Paired accuracy less that of the control, over the folds that both have.
         published: The paper's mean and spread, where it has this cell.
     """
 
@@ -50,9 +51,18 @@ class AccuracyCell:
     bottleneck: str
     folds: int
     results: Results
+    control: Results
     seconds: tuple[float, ...]
-    difference: Estimate | None
     published: tuple[float, float] | None
+
+    @cached_property
+    def difference(self) -> Estimate | None:
+        """Paired accuracy less that of the control, over the folds that both have."""
+        both = sorted(self.results.keys() & self.control.keys())
+        if not both:
+            return None
+        gains = [self.results[f]["test_accuracy"] - self.control[f]["test_accuracy"] for f in both]
+        return corrected_interval(gains, graphs_ratio(self.results[f] for f in both))
 
     @property
     def accuracies(self) -> list[float]:
@@ -66,7 +76,6 @@ class AccuracyCell:
 
     @property
     def mean(self) -> float:
-        """The mean accuracy."""
         return float(np.mean(self.accuracies)) if self.results else nan
 
     @property
@@ -93,55 +102,34 @@ class AccuracyCell:
 
 def cells(made: Recipe, records: Records) -> list[AccuracyCell]:
     """Every cell of the recipe, in its order, with what is recorded of it."""
-    found = recorded(made, records)
-    numbers = paper.numbers(made.name)
-    controls = {
-        cell.place[:3]: _results(cell) for cell in found if cell.place[3] == str(made.control)
+    numbers, found = paper.numbers(made.name), recorded(made, records)
+    results = {
+        cell.place: {fold: record["result"] for fold, record in cell.records.items()}
+        for cell in found
     }
-    every = [_cell(cell, controls.get(cell.place[:3], {}), numbers, made.control) for cell in found]
+    every = [
+        AccuracyCell(
+            place=(dataset, readout, encoder),
+            bottleneck=name,
+            folds=cell.repeats,
+            results=results[cell.place],
+            control={}
+            if name == made.control
+            else results.get((dataset, readout, encoder, made.control), {}),
+            seconds=tuple(record["seconds"]["cpu"] for record in cell.records.values()),
+            published=paper.value(numbers, readout, encoder, PUBLISHED.get(name, name), dataset),
+        )
+        for cell in found
+        for dataset, readout, encoder, name in [cell.place]
+    ]
     return begun(every, lambda cell: cell.bottleneck, lambda cell: cell.results)
 
 
-def _results(cell: Recorded) -> Results:
-    return {fold: record["result"] for fold, record in cell.records.items()}
-
-
-def _cell(
-    cell: Recorded, against: Results, numbers: dict[str, Any], control: str | None
-) -> AccuracyCell:
-    dataset, readout, encoder, name = cell.place
-    results = _results(cell)
-    return AccuracyCell(
-        place=(dataset, readout, encoder),
-        bottleneck=name,
-        folds=cell.repeats,
-        results=results,
-        seconds=tuple(record["seconds"]["cpu"] for record in cell.records.values()),
-        difference=None if name == control else paired(results, against),
-        published=paper.value(numbers, readout, encoder, PUBLISHED.get(name, name), dataset),
-    )
-
-
-def paired(results: Results, against: Results) -> Estimate | None:
-    """The gain over the folds that both have."""
-    both = sorted(results.keys() & against.keys())
-    if not both:
-        return None
-    gains = [results[f]["test_accuracy"] - against[f]["test_accuracy"] for f in both]
-    return corrected_interval(gains, graphs_ratio(results[f] for f in both))
-
-
 def seen_as(
-    found: Sequence[AccuracyCell], control: str, view: Callable[[Results], Results]
+    found: Sequence[AccuracyCell], view: Callable[[Results], Results]
 ) -> list[AccuracyCell]:
-    """The cells with other results, compared with the control's; those that have none are empty."""
-    against = {cell.place: view(cell.results) for cell in found if cell.bottleneck == control}
-    seen = []
-    for cell in found:
-        results = view(cell.results)
-        difference = cell.difference and paired(results, against[cell.place])
-        seen.append(replace(cell, results=results, difference=difference))
-    return seen
+    """The cells with other results, and so their controls; those that have none are empty."""
+    return [replace(c, results=view(c.results), control=view(c.control)) for c in found]
 
 
 def predicting_from(view: str) -> Callable[[Results], Results]:

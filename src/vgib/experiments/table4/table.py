@@ -132,7 +132,7 @@ def view_gains_table(found: Sequence[AccuracyCell], control: str) -> TextTable:
     gains = {
         (summary.bottleneck, view): summary
         for view in views
-        for summary in summaries(seen_as(found, control, predicting_from(view)), control)
+        for summary in summaries(seen_as(found, predicting_from(view)), control)
     }
     scored = [cell for cell in found if any(r["views"] for r in cell.results.values())]
     rows: list[tuple[str, ...]] = [

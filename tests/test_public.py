@@ -24,7 +24,6 @@ ELSEWHERE = {
     "cli/report.py": "tests/experiments/table4/test_table.py",
     "cli/run.py": "tests/experiments/engine/test_runner.py",
     "data/capped.py": "tests/model/test_answer.py",
-    "data/columns.py": "tests/data/test_tu.py",
     "data/entries.py": "tests/data/test_catalog.py",
     "data/from_pyg.py": "tests/data/test_packed.py",
     "data/headers.py": "tests/data/test_molecules.py",

@@ -140,14 +140,7 @@ def draw(
 
 @dataclass(frozen=True)
 class Scale:
-    """The color of each atom, and what the colors mean.
-
-    Attributes:
-        fills: One color for each atom.
-        ramp: The colors from the low to the high end.
-        low: What the low end means.
-        high: What the high end means.
-    """
+    """The color of each atom, and what the colors mean."""
 
     fills: list[Color]
     ramp: tuple[Color, ...]

@@ -201,10 +201,7 @@ def read_safetensors(
 ) -> "tuple[dict[str, Tensor], dict[str, Any]]":
     """Named tensors, memory-mapped, and the JSON that the file holds under ``about``.
 
-    Args:
-        path: The file.
-        form: What ``about`` must name as its ``format``; ``None`` for files that name none.
-        what: How errors call the content.
+    ``about`` must name ``form`` as its format, if one is given; errors call the content ``what``.
 
     Raises:
         InputError: there is no such file.

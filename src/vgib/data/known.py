@@ -84,7 +84,7 @@ def load_known(name: str, *, seed: int = 0, **places: Unpack[Places]) -> KnownAn
 
 def _marked_nodes(name: str, graphs: PackedGraphs) -> tuple[Alternatives | None, ...]:
     """The marked nodes of each graph as its only explanation."""
-    assert graphs.node_truth is not None and graphs.y is not None
+    assert graphs.node_truth is not None
     places = graphs.node_truth.nonzero().squeeze(1)
     of_graph = torch.searchsorted(graphs.node_ptr, places, right=True) - 1
     local = (places - graphs.node_ptr[of_graph]).numpy()
@@ -94,7 +94,7 @@ def _marked_nodes(name: str, graphs: PackedGraphs) -> tuple[Alternatives | None,
         return tuple((nodes,) if nodes else () for nodes in marked)
     return tuple(
         () if label != MUTAGEN else (nodes,) if nodes else None
-        for nodes, label in zip(marked, graphs.y.tolist(), strict=True)
+        for nodes, label in zip(marked, graphs.labels.tolist(), strict=True)
     )
 
 

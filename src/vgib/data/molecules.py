@@ -391,8 +391,7 @@ def _joined(chunks: Iterator[Molecules], name: str) -> Molecules:
     if names is not None:
         ranked = in_order(names)
         order = torch.tensor([ranked.index(name) for name in names])
-        assert graphs.y is not None
-        graphs, names = replace(graphs, y=order[graphs.y]), tuple(ranked)
+        graphs, names = replace(graphs, y=order[graphs.labels]), tuple(ranked)
     return Molecules(
         graphs,
         rejected,

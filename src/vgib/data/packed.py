@@ -184,6 +184,18 @@ class PackedGraphs:
         """The number of directed edges of all graphs."""
         return self.col.numel()
 
+    @property
+    def labels(self) -> Tensor:
+        """``y`` of graphs that are known to have it."""
+        assert self.y is not None
+        return self.y
+
+    @property
+    def smiles(self) -> tuple[str, ...]:
+        """``ids`` of graphs that are known to be molecules."""
+        assert self.ids is not None
+        return self.ids
+
     @cached_property
     def sizes(self) -> Tensor:
         """The number of nodes of each graph, ``int64 [graphs]``."""

@@ -183,10 +183,7 @@ def in_order(
 class Piece(NamedTuple, Generic[T]):
     """Some records of a chunk, which can be cut as a list can.
 
-    Attributes:
-        chunk: The number of the chunk.
-        start: Where in the chunk its records begin.
-        records: The records.
+    ``start`` is where in its chunk, whose number is known, its records begin.
     """
 
     chunk: int

@@ -13,9 +13,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from vgib.data.columns import Numbers
 from vgib.data.packed import PackedGraphs
-from vgib.data.tu_files import TuFiles, check_lines, check_range
+from vgib.data.tu_files import Numbers, TuFiles, check_lines, check_range
 from vgib.errors import FileFormatError, InputError
 from vgib.limits import PLAIN, FileReading
 

@@ -79,11 +79,7 @@ def unpacked_text(path: Path, how: FileReading | None = None) -> str:
 class Lines:
     """The lines of a file as text; a line that is none is empty here, and a problem.
 
-    Attributes:
-        handle: The file.
-        name: How errors call it.
-        how: The encoding, and the length that a line may have.
-        problems: Why a line cannot be used, by its number from 1.
+    ``problems`` says by the number of a line, from 1, why it cannot be used.
     """
 
     handle: IO[bytes]

@@ -29,8 +29,7 @@ RESULTS, REJECTED, BEGUN, UNFINISHED = "results", "rejected", "begun", "unfinish
 class PartStore:
     """A folder with the results and the refusals of each finished part.
 
-    Args:
-        folder: Made when the first part is put into it.
+    The folder is made when the first part is put into it.
     """
 
     def __init__(self, folder: Path) -> None:

@@ -12,7 +12,7 @@ import logging
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from time import perf_counter
 from typing import Any
@@ -157,15 +157,13 @@ class _Writer:
         return row_of(number, part, b"", share, {**counts, "reused": False})
 
 
-@dataclass
 class _Account:
     """The manifest as it grows, and which parts are in it."""
 
-    manifest: Manifest
-
-    def __post_init__(self) -> None:
-        self.seen: list[set[int]] = [set() for _ in self.manifest.files]
-        self.read = [0.0 for _ in self.manifest.files]
+    def __init__(self, manifest: Manifest) -> None:
+        self.manifest = manifest
+        self.seen: list[set[int]] = [set() for _ in manifest.files]
+        self.read = [0.0 for _ in manifest.files]
         self.reasons: Counter[str] = Counter()
 
     def add(self, row: Row) -> None:

@@ -19,25 +19,13 @@ SECOND = "second_class_probability"
 
 SUBGRAPHS = pa.list_(
     pa.struct(
-        [
-            pa.field("smiles", pa.string()),
-            pa.field("atoms", pa.list_(pa.int32())),
-            pa.field("score", pa.float64()),
-            pa.field("keep_ratio", pa.float64()),
-            pa.field("value", pa.float64()),
-            pa.field("effect", pa.float64()),
-        ]
+        {"smiles": pa.string(), "atoms": pa.list_(pa.int32())}
+        | dict.fromkeys(("score", "keep_ratio", "value", "effect"), pa.float64())
     )
 )
 
 NEAREST = pa.list_(
-    pa.struct(
-        [
-            pa.field("similarity", pa.float64()),
-            pa.field("measured", pa.float64()),
-            pa.field("smiles", pa.string()),
-        ]
-    )
+    pa.struct({"similarity": pa.float64(), "measured": pa.float64(), "smiles": pa.string()})
 )
 BESIDE: dict[str, Any] = {
     "interval": pa.list_(pa.float64()),

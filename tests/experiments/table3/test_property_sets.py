@@ -8,6 +8,7 @@ import pytest
 import torch
 
 from vgib.chem.mol import scaffold
+from vgib.data.loading import split_graphs
 from vgib.data.molecules import from_smiles, load_drugs
 from vgib.data.splits import Split
 from vgib.errors import UnknownNameError
@@ -15,7 +16,6 @@ from vgib.experiments.table3.property_sets import (
     composition,
     composition_accuracy,
     property_set,
-    split_of,
 )
 
 
@@ -64,7 +64,7 @@ def test_what_composition_tells_is_found_and_what_it_does_not_tell_is_not() -> N
 def test_a_scaffold_is_on_one_side_only() -> None:
     drugs = from_smiles(load_drugs()["smiles"]).graphs
     assert drugs.ids is not None
-    split = split_of(drugs, "scaffold", seed=1)
+    split = split_graphs(drugs, "scaffold", seed=1)
     of = np.array([scaffold(smiles) for smiles in drugs.ids], dtype=object)
     assert not (set(of[split.train]) & set(of[split.test])) - {""}
-    assert len(split_of(drugs, "random", seed=1).test) == round(0.1 * len(drugs))
+    assert len(split_graphs(drugs, "random", seed=1).test) == round(0.1 * len(drugs))

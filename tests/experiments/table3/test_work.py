@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 import torch
 
+from vgib.data.loading import split_graphs
 from vgib.data.molecules import from_smiles, load_drugs
 from vgib.experiments.engine.recipe import recipe
 from vgib.experiments.table3.job import ExplanationJob, Network
-from vgib.experiments.table3.property_sets import split_of
 from vgib.experiments.table3.work import Setting, explain_molecules, packed_bits
 
 
@@ -24,7 +24,7 @@ def setting() -> Setting:
     assert drugs.ids is not None
     y = torch.tensor([int("n" in smiles or "N1" in smiles) for smiles in drugs.ids])
     graphs = replace(drugs, y=y)
-    return Setting(graphs, split_of(graphs, "random", 1), 0.5)
+    return Setting(graphs, split_graphs(graphs, "random", seed=1), 0.5)
 
 
 @pytest.fixture(scope="module")

@@ -65,13 +65,7 @@ def judge(job: AdmeJob, graphs: PackedGraphs) -> Finished:
 
 
 def _labels(graphs: PackedGraphs) -> Values:
-    assert graphs.y is not None
-    return graphs.y.numpy().astype(np.float64).ravel()
-
-
-def _smiles(graphs: PackedGraphs) -> list[str]:
-    assert graphs.ids is not None
-    return list(graphs.ids)
+    return graphs.labels.numpy().astype(np.float64).ravel()
 
 
 def _vgib(job: AdmeJob, graphs: PackedGraphs, parts: Split) -> Told:
@@ -97,7 +91,7 @@ def _forest(job: AdmeJob, graphs: PackedGraphs, parts: Split) -> Told:
 
     It has nothing to validate, so that it learns from the validation molecules too.
     """
-    smiles = _smiles(graphs)
+    smiles = graphs.smiles
     table = np.hstack([np.stack([circular_counts(text) for text in smiles]), descriptors(smiles)])
     learned = np.concatenate([parts.train, parts.val])
     forest = RandomForestRegressor(job.trees, max_features=FEATURES, random_state=job.seed)
@@ -120,7 +114,7 @@ def _chemprop(job: AdmeJob, graphs: PackedGraphs, parts: Split) -> Told:
             "chemprop is not installed; `make chemprop` sets it up in .venv-chemprop, where it is "
             "found when `vgib run` is called from the same folder"
         )
-    table = pd.DataFrame({"smiles": _smiles(graphs), "value": _labels(graphs), "part": ""})
+    table = pd.DataFrame({"smiles": graphs.smiles, "value": _labels(graphs), "part": ""})
     for name in ("train", "val", "test"):
         table.loc[getattr(parts, name), "part"] = name
     with TemporaryDirectory() as folder:

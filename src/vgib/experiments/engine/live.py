@@ -1,5 +1,6 @@
 """A run as it goes on: what is done, how good it is so far, and how long it will take."""
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from time import monotonic
@@ -27,14 +28,12 @@ class Board:
     ) -> None:
         self.made, self.workers = made, workers
         self.down, self.across = made.job_type.axes[0], made.job_type.axes[-2]
-        self.total: dict[tuple[str, str], int] = {}
+        self.total = Counter(map(self._place, jobs))
         self.values: dict[tuple[str, str], list[float]] = {}
         self.failed = 0
         self._left = {job.key(): made.cost_of(job) for job in jobs}
         self._paid = self._seconds = 0.0
         for job in jobs:
-            place = self._place(job)
-            self.total[place] = self.total.get(place, 0) + 1
             if (record := done.get(job.key())) is not None:
                 self.add(job, record)
 
@@ -84,7 +83,7 @@ class Board:
         return table
 
     def _text(self, place: tuple[str, str]) -> str:
-        total, values = self.total.get(place, 0), self.values.get(place, [])
+        total, values = self.total[place], self.values.get(place, [])
         if not total:
             return ""
         mean = f" {sum(values) / len(values):.3f}" if values else ""

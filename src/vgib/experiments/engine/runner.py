@@ -31,15 +31,8 @@ def run_recipe(
 ) -> Generator[Outcome[Job, Record], None, None]:
     """Does those jobs of a recipe that have no record yet.
 
-    Args:
-        made: The recipe.
-        jobs: Its jobs, or some of them.
-        records: Where they are written down.
-        engine: Where they are done.
-        again: Whether jobs whose records other code has made count as having none. Those records
-            are removed, once no other process can be writing them.
-        mirror: Where the catalog finds its files.
-        cache: Where it keeps what it has read.
+    With ``again``, jobs whose records other code has made count as having none: those records are
+    removed, once no other process can be writing them.
 
     Raises:
         InputError: another process does the same, into the same folder.

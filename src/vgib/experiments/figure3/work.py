@@ -28,8 +28,7 @@ def run_on(job: GalleryJob, parts: DividedMolecules) -> Finished:
     """Runs a job on molecules that are at hand."""
     made, begun = trained(job, parts), perf_counter()
     parts, model = made.parts, made.model
-    assert parts.test.ids is not None
-    atlas = atlas_of(oracle_of(job.property), parts.test.ids)
+    atlas = atlas_of(oracle_of(job.property), parts.test.smiles)
     keep = 0.5 if job.keep is None else job.keep
     found = model.subgraphs(parts.test, keep_ratio=keep, rule="ring_intact", by=job.by)
     scores = torch.split(torch.from_numpy(model.scores(parts.test)), parts.test.sizes.tolist())
@@ -47,7 +46,7 @@ def run_on(job: GalleryJob, parts: DividedMolecules) -> Finished:
             "best_nodes": list(best[number]),
             "best_divergence": known(atlas.parts[number][best[number]]),
         }
-        for number, smiles in enumerate(parts.test.ids)
+        for number, smiles in enumerate(parts.test.smiles)
     ]
     return made.finished({"molecules": molecules, **made.prediction_error()}, begun)
 

@@ -218,7 +218,6 @@ def _right(
     name: str, made: Method, test: PackedGraphs, answers: Answers, part: Tensor | None = None
 ) -> dict[str, float]:
     """How often the class is right: of all graphs, and of those with an explanation."""
-    assert test.y is not None
-    right = made.classes(test, part) == test.y.numpy()
+    right = made.classes(test, part) == test.labels.numpy()
     explained = np.array([bool(each) for each in answers])
     return {name: float(right.mean()), f"{name}_explained": float(right[explained].mean())}

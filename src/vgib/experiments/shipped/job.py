@@ -150,10 +150,9 @@ ELEMENTS = ("C", "O", "Cl", "H", "N", "F", "Br", "S", "P", "I", "Na", "K", "Li",
 
 def _mutagenicity(places: Places) -> Labeled:
     source = load("Mutagenicity", **places)
-    assert source.y is not None
     found = [(number, as_molecule(source, number)) for number in range(len(source))]
     known = [(number, molecule) for number, molecule in found if molecule is not None]
-    y = 1 - source.y[[number for number, _ in known]]  # there, 0 is a mutagen
+    y = 1 - source.labels[[number for number, _ in known]]  # there, 0 is a mutagen
     read = _read([molecule.smiles for _, molecule in known], y.numpy())
     # A salt or an ion was read as another molecule, whose atoms are not those that were marked.
     changed = {note.line - 1 for note in read.notes}
@@ -311,9 +310,10 @@ def _completed(graphs: PackedGraphs, oracle: str | None, fragments: int, seed: i
     """The molecules with fragments, where something can label them."""
     if oracle is None or not fragments:
         return graphs
-    assert graphs.y is not None
     judge = registry.get(oracle)
-    label: Label = judge if graphs.y.is_floating_point() else lambda smiles: judge(smiles) >= 0.5
+    label: Label = (
+        judge if graphs.labels.is_floating_point() else lambda smiles: judge(smiles) >= 0.5
+    )
     return with_fragments(graphs, label, seed=seed, per_molecule=fragments)
 
 
@@ -323,10 +323,9 @@ def _judged(
     """Quality on held-out molecules: of the main model, of all members, of what they choose."""
     drawn = np.random.default_rng(0).permutation(data.split.test)[: most or 2000]
     test = data.graphs[np.sort(drawn)]
-    assert data.graphs.ids is not None and test.ids is not None
     found = models[0].evaluate(replace(test, node_truth=None))
-    known = {scaffold(data.graphs.ids[row]) for row in data.split.train}
-    new = np.flatnonzero([scaffold(smiles) not in known for smiles in test.ids])
+    known = {scaffold(data.graphs.smiles[row]) for row in data.split.train}
+    new = np.flatnonzero([scaffold(smiles) not in known for smiles in test.smiles])
     if len(new):
         on_new = models[0].evaluate(replace(test, node_truth=None)[new])
         found[f"{kind.headline}_new_scaffolds"] = on_new[kind.headline]
@@ -340,11 +339,10 @@ def _judged(
 
 def _of_all(models: list[SubgraphRecognizer], test: PackedGraphs) -> Estimate:
     """The headline of the members' mean."""
-    assert test.y is not None
     answer = SubgraphRecognizer.together(models).answer(test)
     if answer.classes is None:
-        return r_squared(answer.predictions, test.y.numpy())
-    return roc_auc(answer.mean, test.y.numpy())
+        return r_squared(answer.predictions, test.labels.numpy())
+    return roc_auc(answer.mean, test.labels.numpy())
 
 
 def _explained(models: list[SubgraphRecognizer], test: PackedGraphs) -> dict[str, Any]:
@@ -352,11 +350,11 @@ def _explained(models: list[SubgraphRecognizer], test: PackedGraphs) -> dict[str
 
     Beside each number stands that of a random connected part of the same size.
     """
-    assert test.node_truth is not None and test.y is not None
+    assert test.node_truth is not None
     graph = torch.arange(len(test)).repeat_interleave(test.sizes)
     has = torch.zeros(len(test), dtype=torch.bool)
     has[graph[test.node_truth]] = True
-    marked = test[has & (test.y == 1)]
+    marked = test[has & (test.labels == 1)]
     assert marked.node_truth is not None
     truth, ptr = marked.node_truth.numpy(), marked.node_ptr.numpy()
     answer = SubgraphRecognizer.together(models).answer(marked)
@@ -379,8 +377,8 @@ def _shares(some: Any, of: Any, ptr: Any) -> Any:
 
 def _gaps(models: list[SubgraphRecognizer], test: PackedGraphs, data: Labeled) -> dict[str, Any]:
     """What the predictor's choice at half size closes, by the main model and by all members."""
-    assert test.ids is not None and data.oracle is not None
-    atlas = atlas_of(registry.get(data.oracle), test.ids)
+    assert data.oracle is not None
+    atlas = atlas_of(registry.get(data.oracle), test.smiles)
     found: dict[str, Any] = {}
     answer = SubgraphRecognizer.together(models).answer(test)
     for title, some in (("half", answer.member(0)), ("half_all_members", answer)):

@@ -29,8 +29,7 @@ def spoil(known: KnownAnswers, *, flipped: float, left: float, seed: int) -> Kno
     """
     rng = np.random.default_rng(seed)
     train, val = (_some(part, left, rng) for part in (known.split.train, known.split.val))
-    assert known.graphs.y is not None
-    y = known.graphs.y.clone()
+    y = known.graphs.labels.clone()
     for part in (train, val):
         wrong = _some(part, flipped, rng)
         y[wrong] = 1 - y[wrong]

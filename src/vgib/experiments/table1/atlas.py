@@ -52,9 +52,7 @@ class Controls:
 class Atlas:
     """The parts of some molecules under an oracle.
 
-    Args:
-        oracle: Who judges.
-        smiles: The molecules, with the atoms in the order of their graphs.
+    The molecules have their atoms in the order of their graphs.
     """
 
     def __init__(self, oracle: Oracle, smiles: Sequence[str]) -> None:

@@ -56,12 +56,11 @@ def parts_of(job: MoleculeJob, **places: Unpack[Places]) -> DividedMolecules:
     computed, by RDKit or by the list oracle.
     """
     listed = listed_molecules(job.property, job.features, job.molecules, **places)
-    assert listed.ids is not None
-    split = split_of(listed.ids, job.split, job.seed)
+    split = split_of(listed.smiles, job.split, job.seed)
     test = listed[judged(split, len(listed), job.split, job.tested, job.seed)]
     if job.version != "full":
         return DividedMolecules(listed[fewer(split.train, job)], listed[split.val], test)
-    known = frozenset(listed.ids[i] for i in split.test)
+    known = frozenset(listed.smiles[i] for i in split.test)
     counts = len(split.train), len(split.val)
     train, val = sampled(job.property, job.features, counts, known, job.seed, **places)
     return DividedMolecules(train if job.trained is None else train[: job.trained], val, test)
@@ -130,8 +129,7 @@ def sampled(
     smiles = drawn["smiles"].tolist()
     values = drawn["qed"].to_numpy() if name == "qed" else oracle_of(name)(smiles)
     graphs = labeled(smiles, values, features)
-    assert graphs.ids is not None
-    rest = np.array([i for i, text in enumerate(graphs.ids) if text not in without])
+    rest = np.array([i for i, text in enumerate(graphs.smiles) if text not in without])
     train, both = counts[0], sum(counts)
     return graphs[rest[:train]], graphs[rest[train:both]]
 
@@ -193,10 +191,9 @@ class FittedRow:
 
     def prediction_error(self) -> dict[str, float]:
         """The mean absolute error on the judged molecules, and that of the training mean."""
-        assert self.parts.test.y is not None and self.parts.train.y is not None
-        wanted = self.parts.test.y
+        wanted = self.parts.test.labels
         error = torch.from_numpy(self.model.predict(self.parts.test)) - wanted
-        constant = self.parts.train.y.mean() - wanted
+        constant = self.parts.train.labels.mean() - wanted
         return {
             "test_error": float(error.abs().mean()),
             "constant_error": float(constant.abs().mean()),

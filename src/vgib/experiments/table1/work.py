@@ -63,8 +63,7 @@ def judge(job: InterpretationJob, made: FittedRow) -> Finished:
     """Judges the subgraphs that a trained model finds in the test molecules."""
     begun = perf_counter()
     parts, model = made.parts, made.model
-    assert parts.test.ids is not None
-    atlas = atlas_of(oracle_of(job.property), parts.test.ids)
+    atlas = atlas_of(oracle_of(job.property), parts.test.smiles)
     result = {
         "train_molecules": len(parts.train),
         "test_molecules": len(parts.test),
@@ -78,7 +77,7 @@ def judge(job: InterpretationJob, made: FittedRow) -> Finished:
         "paper": by_the_papers_rule(job, model, parts.test, atlas),
         "ring_intact": Found.by(job, model, parts.test, atlas, job.keep).with_each(),
         **against_size(job, model, parts.test, atlas),
-        "random_connected": grown_at_random(atlas.oracle, parts.test.ids, tuple(job.keeps)),
+        "random_connected": grown_at_random(atlas.oracle, parts.test.smiles, tuple(job.keeps)),
     }
     if job.fragments:
         result["new"] = among_new(job, model, parts, atlas)

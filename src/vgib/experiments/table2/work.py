@@ -19,8 +19,7 @@ TERMS = ("prediction", "clean", "subgraph", "compression", "connectivity", "loss
 class Trace:
     """The terms of training, a mean over every so many steps.
 
-    Args:
-        every: Steps in one mean; 0 keeps nothing but counts.
+    With 0 steps it keeps nothing but their count.
     """
 
     def __init__(self, every: int) -> None:

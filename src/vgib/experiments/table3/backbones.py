@@ -60,7 +60,6 @@ def backbone(
 
 
 def _untrained(graphs: PackedGraphs, network: Network, seed: int) -> SubgraphNet:
-    assert graphs.y is not None
     with seeded(seed):
         return build(
             encoder=network.encoder,
@@ -68,7 +67,7 @@ def _untrained(graphs: PackedGraphs, network: Network, seed: int) -> SubgraphNet
             cardinalities=graphs.cardinalities,
             in_channels=graphs.x.shape[1],
             task="classification",
-            outputs=int(graphs.y.max()) + 1,
+            outputs=int(graphs.labels.max()) + 1,
             architecture=Architecture.of(
                 **network.model_dump(exclude={"encoder"}), head_hidden=network.hidden
             ),
@@ -95,5 +94,4 @@ def _name(graphs: PackedGraphs, split: Split, network: Network, training: Traini
 
 def _accuracy(net: SubgraphNet, graphs: PackedGraphs) -> float:
     output, _ = predict(net, graphs)
-    assert graphs.y is not None
-    return float((output.argmax(1) == graphs.y).double().mean())
+    return float((output.argmax(1) == graphs.labels).double().mean())

@@ -1,20 +1,19 @@
 """The molecules of Table 3: two balanced classes for each property (Sec. 5.2)."""
 
-from typing import Literal, Unpack
+from typing import Unpack
 
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
 import torch
 
-from vgib.chem.mol import scaffold
 from vgib.chem.standardize import neutral_smiles
 from vgib.chem.vocabulary import CHARGE, ELEMENT, HYDROGENS, RICH
 from vgib.data import catalog
 from vgib.data.molecules import from_smiles
 from vgib.data.packed import PackedGraphs
 from vgib.data.sources import Places
-from vgib.data.splits import Split, random_split, scaffold_split
+from vgib.data.splits import Split
 from vgib.errors import unknown_name
 
 PROPERTIES = ("qed", "hlm", "rlm", "drd2")
@@ -75,14 +74,6 @@ def _classes(name: str, places: Places) -> tuple[set[str], set[str]]:
     return set(zinc["smiles"][is_positive]), set(zinc["smiles"][~is_positive])
 
 
-def split_of(graphs: PackedGraphs, how: Literal["random", "scaffold"], seed: int) -> Split:
-    """85 / 5 / 10 at random, or with molecules of one scaffold on one side."""
-    if how == "random":
-        return random_split(len(graphs), seed=seed)
-    assert graphs.ids is not None
-    return scaffold_split([scaffold(smiles) for smiles in graphs.ids], seed=seed)
-
-
 def composition(graphs: PackedGraphs) -> npt.NDArray[np.int64]:
     """What each molecule is made of: elements, hydrogens, charge and size, ``[graphs, 17]``."""
     names = [column.name for column in RICH.columns]
@@ -103,8 +94,7 @@ def composition_accuracy(graphs: PackedGraphs, split: Split, *, seed: int = 0) -
     """The accuracy of boosted trees that see only :func:`composition`, and no structure."""
     from sklearn.ensemble import HistGradientBoostingClassifier
 
-    assert graphs.y is not None
-    table, y = composition(graphs), graphs.y.numpy()
+    table, y = composition(graphs), graphs.labels.numpy()
     trees = HistGradientBoostingClassifier(random_state=seed)
     trees.fit(table[split.train], y[split.train])
     return float(trees.score(table[split.test], y[split.test]))

@@ -15,13 +15,14 @@ from torch import Tensor, nn
 from vgib.config import Training
 from vgib.data import catalog
 from vgib.data.capped import capped_parts
+from vgib.data.loading import split_graphs
 from vgib.data.packed import PackedGraphs
 from vgib.data.sources import Places
 from vgib.data.splits import Split
 from vgib.experiments.engine.finished import Finished
 from vgib.experiments.table3.backbones import backbone
 from vgib.experiments.table3.job import ExplanationJob
-from vgib.experiments.table3.property_sets import composition_accuracy, property_set, split_of
+from vgib.experiments.table3.property_sets import composition_accuracy, property_set
 from vgib.explain.explainer import Explainer, explainers
 from vgib.explain.fidelity import Definition, Fidelity, Judge, fidelity
 from vgib.explain.many import score
@@ -69,7 +70,7 @@ def _setting(
     **places: Unpack[Places],
 ) -> Setting:
     graphs = property_set(name, per_class, **places)
-    split = split_of(graphs, how, seed)
+    split = split_graphs(graphs, how, seed=seed)
     return Setting(graphs, split, composition_accuracy(graphs, split))
 
 

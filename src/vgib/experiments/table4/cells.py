@@ -157,18 +157,8 @@ def graphs_ratio(results: Iterable[dict[str, Any]]) -> float:
 class Summary:
     """One bottleneck over all the places where it and the control have all their folds.
 
-    Attributes:
-        bottleneck: The row of the table.
-        places: At how many places it can be compared.
-        gain: The mean paired gain over those places, each with the weight of one.
-        wins: Places where it is better at the 5 % level.
-        ties: Places where the interval holds zero.
-        losses: Places where it is worse at the 5 % level.
-        rank: Its average rank among the bottlenecks with the most places, over those places.
-        ranked: How many those are.
-        kept_share: The mean share of nodes kept.
-        collapsed: The share of folds in which the gate keeps all or none.
-        published_gain: The paper's gain over the same places, where it has both numbers.
+    ``rank`` is the average one among the rows with the most places, over the ``ranked`` places
+    where all of these are full; ``collapsed`` is the share of folds that keep all nodes or none.
     """
 
     bottleneck: str

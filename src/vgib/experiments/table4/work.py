@@ -96,8 +96,7 @@ def _one_training(job: ClassificationJob, graphs: PackedGraphs, clock: Clock) ->
 
 def fold_of(graphs: PackedGraphs, job: ClassificationJob) -> Split:
     """Who trains, validates and tests in this job."""
-    assert graphs.y is not None
-    return list(stratified_folds(graphs.y.numpy(), job.folds, seed=job.fold_seed))[job.fold]
+    return list(stratified_folds(graphs.labels.numpy(), job.folds, seed=job.fold_seed))[job.fold]
 
 
 def network(job: ClassificationJob, graphs: PackedGraphs, classes: int) -> SubgraphNet:
@@ -129,9 +128,8 @@ def _shared(job: ClassificationJob, kind: type[Settings]) -> dict[str, Any]:
 def judge(net: SubgraphNet, graphs: PackedGraphs) -> dict[str, Any]:
     """Accuracy of the prediction, and what share of their nodes the graphs keep."""
     logits, scores = predict(net, graphs)
-    assert graphs.y is not None
     return {
-        "accuracy": float((logits.argmax(1) == graphs.y).double().mean()),
+        "accuracy": float((logits.argmax(1) == graphs.labels).double().mean()),
         "kept_share": mean_kept_share(scores, graphs),
         "score_spread": float(scores.double().std(correction=0)),
         "graphs": len(graphs),

@@ -166,7 +166,6 @@ def ensure_writable(folder: Path) -> None:
 
 
 def write_text(path: Path, text: str) -> None:
-    """Writes a text file atomically."""
     with replacing(path) as temporary:
         temporary.write_text(text, encoding="utf-8")
 

@@ -158,7 +158,7 @@ def in_order(
 
     if workers > 1:
         pool, most = LocalProcesses(workers), AHEAD * workers
-        paired = partial(_of_pair, work)
+        paired = partial(on_last, work)
         with closing(
             pool.map(paired, handed_out(), may_take=lambda: len(open_jobs) < most)
         ) as found:
@@ -198,11 +198,7 @@ def piecewise(work: Callable[[T], R], chunks: Iterable[T]) -> Iterator[Outcome[P
     and all others have a result.
     """
     pieces = (Piece(number, 0, chunk) for number, chunk in enumerate(chunks))
-    return LocalProcesses(retries=0).map(partial(_of_piece, work), pieces, split=_halves)
-
-
-def _of_piece(work: Callable[[T], R], piece: Piece[T]) -> R:
-    return work(piece.records)
+    return LocalProcesses(retries=0).map(partial(on_last, work), pieces, split=_halves)
 
 
 def _halves(piece: Piece[Any]) -> list[Piece[Any]]:
@@ -212,8 +208,9 @@ def _halves(piece: Piece[Any]) -> list[Piece[Any]]:
     return [Piece(number, *cut) for cut in cuts]
 
 
-def _of_pair(work: Callable[[J], R], numbered: tuple[int, J]) -> R:
-    return work(numbered[1])
+def on_last(work: Callable[[Any], R], job: Sequence[Any]) -> R:
+    """The work on the last field of a job, of which the others tell which job it is."""
+    return work(job[-1])
 
 
 @dataclass

@@ -4,13 +4,14 @@ from collections import Counter, deque
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from time import perf_counter
 from typing import Any, NamedTuple
 
 import pyarrow as pa
 
-from vgib.data.processes import Engine, Outcome
+from vgib.data.processes import Engine, Outcome, on_last
 from vgib.errors import InputError, shortened
 from vgib.stream.careful import WorkerError, carefully
 from vgib.stream.chunks import Chunk
@@ -132,7 +133,7 @@ def recognize_all(
                 yield ChunkJob(name, chunk.records)
 
     def finished() -> Generator[tuple[Recognized, float | None], None, None]:
-        for outcome in (engine or OneProcess()).map(_Unit(work), jobs()):
+        for outcome in (engine or OneProcess()).map(partial(on_last, work), jobs()):
             found = outcome.result
             if outcome.is_lost:
                 (found,) = carefully(work, [outcome.job.records])
@@ -190,16 +191,6 @@ class _Queue:
                 return
             self.waiting.popleft()
             yield found, share
-
-
-@dataclass(frozen=True)
-class _Unit:
-    """The work on a job's table."""
-
-    work: Recognize
-
-    def __call__(self, job: ChunkJob) -> Recognized:
-        return self.work(job.records)
 
 
 def _failure(outcome: Outcome[ChunkJob, Recognized], *, is_kept: bool) -> WorkerError:

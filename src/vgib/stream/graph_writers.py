@@ -2,7 +2,7 @@
 
 import json
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from pathlib import Path
 
 import pandas as pd
@@ -13,14 +13,15 @@ from vgib.model.results import Recognitions
 from vgib.page.html import gallery, page, paragraph, section, short, table
 
 PICTURES = 60
+SUFFIXES = (".csv", ".html", ".jsonl", ".parquet")
 COLUMNS = ("graph", "name", "prediction", "rank", "nodes", "score", "keep_ratio")
 
 
 def check_outputs(paths: Iterable[Path]) -> None:
     """Refuses files of other kinds, before any work is done."""
     for path in paths:
-        if path.suffix.lower() not in _WRITERS:
-            known = ", ".join(sorted(_WRITERS))
+        if path.suffix.lower() not in SUFFIXES:
+            known = ", ".join(SUFFIXES)
             raise InputError(
                 f"{str(path)!r}: results of graphs that are not molecules are written to {known}"
             )
@@ -40,7 +41,14 @@ def write_recognitions(
     """
     check_outputs([path])
     with replacing(path) as temporary:
-        _WRITERS[path.suffix.lower()](found, temporary, title, about)
+        kind = path.suffix.lower()
+        if kind == ".csv":
+            subgraph_table(found).to_csv(temporary, index=False)
+        elif kind == ".parquet":
+            subgraph_table(found).to_parquet(temporary, index=False)
+        else:
+            text = json_lines(found) if kind == ".jsonl" else report(found, title, about)
+            temporary.write_text(text, encoding="utf-8")
 
 
 def subgraph_table(found: Recognitions) -> pd.DataFrame:
@@ -94,27 +102,3 @@ def report(found: Recognitions, title: str, about: str) -> str:
         "Darker nodes have a higher score; the outline marks the subgraph that decides.",
         [paragraph(about), *parts] if about else parts,
     )
-
-
-def _csv(found: Recognitions, path: Path, *_: str) -> None:
-    subgraph_table(found).to_csv(path, index=False)
-
-
-def _parquet(found: Recognitions, path: Path, *_: str) -> None:
-    subgraph_table(found).to_parquet(path, index=False)
-
-
-def _jsonl(found: Recognitions, path: Path, *_: str) -> None:
-    path.write_text(json_lines(found), encoding="utf-8")
-
-
-def _html(found: Recognitions, path: Path, title: str, about: str) -> None:
-    path.write_text(report(found, title, about), encoding="utf-8")
-
-
-_WRITERS: dict[str, Callable[[Recognitions, Path, str, str], None]] = {
-    ".csv": _csv,
-    ".html": _html,
-    ".jsonl": _jsonl,
-    ".parquet": _parquet,
-}

@@ -72,9 +72,9 @@ def open_output(
     path: Path, schema: pa.Schema, *, plain: bool = False, begun: Begun = lambda unfinished: None
 ) -> Iterator[Write]:
     """A file of results that gets its name once the block ends without an error."""
-    opened = {
-        ".csv": _text(partial(csv_of, plain=plain)),
-        ".jsonl": _text(json_of),
+    opened: dict[str, Callable[[Path, pa.Schema], Any]] = {
+        ".csv": partial(_text, form=partial(csv_of, plain=plain)),
+        ".jsonl": partial(_text, form=json_of),
         ".parquet": _parquet,
         ".sdf": _sdf,
     }
@@ -94,13 +94,10 @@ Format = Callable[[pa.Table, bool], str]
 """A table as text; the second argument tells whether it is the first."""
 
 
-def _text(form: Format) -> Callable[[Path, pa.Schema], Any]:
-    @contextmanager
-    def opened(path: Path, schema: pa.Schema) -> Iterator[Write]:
-        with path.open("w", encoding="utf-8", newline="") as file:
-            yield _writer(file, form)
-
-    return opened
+@contextmanager
+def _text(path: Path, schema: pa.Schema, *, form: Format) -> Iterator[Write]:
+    with path.open("w", encoding="utf-8", newline="") as file:
+        yield _writer(file, form)
 
 
 def _writer(file: IO[str], form: Format) -> Write:

@@ -47,7 +47,6 @@ def run(job: AdmeJob, **places: Unpack[Places]) -> Finished:
 
 
 def judge(job: AdmeJob, graphs: PackedGraphs) -> Finished:
-    """Does the job on molecules that are at hand."""
     begun, processor = perf_counter(), sum(times()[:4])
     parts = split_graphs(graphs, job.split, seed=job.seed)
     learn = {"vgib": _vgib, "forest": _forest, "chemprop": _chemprop}[job.kind]

@@ -158,7 +158,6 @@ def run(job: CliffsJob, **places: Unpack[Places]) -> Finished:
 
 
 def judge(job: CliffsJob, target: Target) -> Finished:
-    """Does the job on molecules and pairs that are at hand."""
     begun = perf_counter()
     train, test = np.flatnonzero(~target.is_test), np.flatnonzero(target.is_test)
     learned = [target.smiles[place] for place in train]

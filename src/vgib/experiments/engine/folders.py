@@ -35,7 +35,6 @@ def work_module(name: str) -> str:
 
 
 def run_of(name: str) -> Run:
-    """The function that does an experiment's jobs."""
     found: Run = import_module(work_module(name)).run
     return found
 
@@ -49,6 +48,5 @@ def job_type(name: str) -> type[Job]:
 
 
 def draw_of(name: str) -> Callable[..., Any]:
-    """The function that draws an experiment's records."""
     found: Callable[..., Any] = import_module(f"{PACKAGE}.{name}.table").draw
     return found

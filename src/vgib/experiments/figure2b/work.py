@@ -36,7 +36,6 @@ def run(job: NoiseJob, **places: Unpack[Places]) -> Finished:
 
 
 def run_on(job: NoiseJob, parts: DividedMolecules) -> Finished:
-    """Runs a job on molecules that are at hand."""
     made, begun = trained(job, parts), perf_counter()
     model, graphs = made.model, made.parts.test
     scores = model.scores(graphs)

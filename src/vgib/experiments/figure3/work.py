@@ -25,7 +25,6 @@ def run(job: GalleryJob, **places: Unpack[Places]) -> Finished:
 
 
 def run_on(job: GalleryJob, parts: DividedMolecules) -> Finished:
-    """Runs a job on molecules that are at hand."""
     made, begun = trained(job, parts), perf_counter()
     parts, model = made.parts, made.model
     atlas = atlas_of(oracle_of(job.property), parts.test.smiles)

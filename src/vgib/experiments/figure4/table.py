@@ -27,7 +27,6 @@ STYLE = {
 
 
 def draw(made: Recipe, records: Records) -> Drawn:
-    """Figure 4 and its numbers."""
     found = cells(made, records)
     return Drawn(curve_tables(found), {f"{made.name}.svg": figure(found)})
 

@@ -151,7 +151,6 @@ def training_of(job: KnownAnswersJob, graphs: int) -> Training:
 
 
 def authors_training(job: KnownAnswersJob) -> Training:
-    """The training of GSAT's authors."""
     return Training.of(
         epochs=job.authors_epochs, batch_size=job.batch_size, lr=job.authors_lr, seed=job.seed
     )

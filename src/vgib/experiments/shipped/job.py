@@ -275,8 +275,9 @@ def _train(
         # Not `save`, which would take away the further members that are there already.
         save_model(place, models[-1].network_, models[-1].card_)
     say(f"{folder.name}: judging")
-    SubgraphRecognizer.together(models).calibrate(data.graphs[data.split.val])
-    models[0].card_.metrics = _judged(models, kind, data, most)
+    team = SubgraphRecognizer.together(models)
+    team.calibrate(data.graphs[data.split.val])
+    models[0].card_.metrics = _judged(models[0], team, kind, data, most)
     models[0].card_.write(folder)
     if kind.tells_known:
         Known.of(data.graphs[data.split.train], structures=False).save(folder)
@@ -318,34 +319,34 @@ def _completed(graphs: PackedGraphs, oracle: str | None, fragments: int, seed: i
 
 
 def _judged(
-    models: list[SubgraphRecognizer], kind: Kind, data: Labeled, most: int | None
+    main: SubgraphRecognizer, team: SubgraphRecognizer, kind: Kind, data: Labeled, most: int | None
 ) -> dict[str, Any]:
     """Quality on held-out molecules: of the main model, of all members, of what they choose."""
     drawn = np.random.default_rng(0).permutation(data.split.test)[: most or 2000]
     test = data.graphs[np.sort(drawn)]
-    found = models[0].evaluate(replace(test, node_truth=None))
+    found = main.evaluate(replace(test, node_truth=None))
     known = {scaffold(data.graphs.smiles[row]) for row in data.split.train}
     new = np.flatnonzero([scaffold(smiles) not in known for smiles in test.smiles])
     if len(new):
-        on_new = models[0].evaluate(replace(test, node_truth=None)[new])
+        on_new = main.evaluate(replace(test, node_truth=None)[new])
         found[f"{kind.headline}_new_scaffolds"] = on_new[kind.headline]
-    found[f"{kind.headline}_all_members"] = _of_all(models, test).to_json()
+    found[f"{kind.headline}_all_members"] = _of_all(team, test).to_json()
     if test.node_truth is not None:
-        found |= _explained(models, test)
+        found |= _explained(team, test)
     if data.oracle is not None:
-        found |= _gaps(models, test[np.flatnonzero(test.sizes <= JUDGED_ATOMS)[:JUDGED]], data)
+        found |= _gaps(team, test[np.flatnonzero(test.sizes <= JUDGED_ATOMS)[:JUDGED]], data)
     return found
 
 
-def _of_all(models: list[SubgraphRecognizer], test: PackedGraphs) -> Estimate:
+def _of_all(team: SubgraphRecognizer, test: PackedGraphs) -> Estimate:
     """The headline of the members' mean."""
-    answer = SubgraphRecognizer.together(models).answer(test)
+    answer = team.answer(test)
     if answer.classes is None:
         return r_squared(answer.predictions, test.labels.numpy())
     return roc_auc(answer.mean, test.labels.numpy())
 
 
-def _explained(models: list[SubgraphRecognizer], test: PackedGraphs) -> dict[str, Any]:
+def _explained(team: SubgraphRecognizer, test: PackedGraphs) -> dict[str, Any]:
     """What users see by default, of all members, against the marked atoms of positive molecules.
 
     Beside each number stands that of a random connected part of the same size.
@@ -357,7 +358,7 @@ def _explained(models: list[SubgraphRecognizer], test: PackedGraphs) -> dict[str
     marked = test[has & (test.labels == 1)]
     assert marked.node_truth is not None
     truth, ptr = marked.node_truth.numpy(), marked.node_ptr.numpy()
-    answer = SubgraphRecognizer.together(models).answer(marked)
+    answer = team.answer(marked)
     part = mask_of(answer.chosen(Selection()), ptr)
     sizes = np.maximum(1, np.add.reduceat(part, ptr[:-1]))
     chance = random_connected(marked, sizes, np.random.default_rng(0))
@@ -375,12 +376,12 @@ def _shares(some: Any, of: Any, ptr: Any) -> Any:
     return np.add.reduceat(some, ptr[:-1]) / np.maximum(1, np.add.reduceat(of, ptr[:-1]))
 
 
-def _gaps(models: list[SubgraphRecognizer], test: PackedGraphs, data: Labeled) -> dict[str, Any]:
+def _gaps(team: SubgraphRecognizer, test: PackedGraphs, data: Labeled) -> dict[str, Any]:
     """What the predictor's choice at half size closes, by the main model and by all members."""
     assert data.oracle is not None
     atlas = atlas_of(registry.get(data.oracle), test.smiles)
     found: dict[str, Any] = {}
-    answer = SubgraphRecognizer.together(models).answer(test)
+    answer = team.answer(test)
     for title, some in (("half", answer.member(0)), ("half_all_members", answer)):
         ranked = some.chosen(Selection(0.5, by="prediction"))
         gap = at_share(atlas, [nodes for nodes, *_ in ranked], 0.5)

@@ -49,7 +49,6 @@ def run(job: InterpretationJob, **places: Unpack[Places]) -> Finished:
 
 
 def run_on(job: InterpretationJob, parts: DividedMolecules) -> Finished:
-    """Runs a job on molecules that are at hand."""
     return judge(job, trained(job, parts))
 
 
@@ -147,7 +146,6 @@ class Found:
         return cls.of(atlas, [ranked[0].nodes for ranked in found])
 
     def told(self) -> dict[str, Any]:
-        """Means, spreads and counts."""
         return {
             "divergence": mean(self.own.divergence),
             "spread": deviation(self.own.divergence),
@@ -218,7 +216,6 @@ def among_new(
 
 
 def each(own: Floats, random: Floats, best: Floats) -> dict[str, Any]:
-    """The numbers of each molecule."""
     return {
         "each": thousandths(own),
         "each_random": thousandths(random),
@@ -262,7 +259,6 @@ def nodes_of(mask: Mask, graphs: PackedGraphs) -> list[Nodes]:
 
 
 def counted(mask: Mask, graphs: PackedGraphs) -> npt.NDArray[np.int64]:
-    """How many atoms of each molecule are chosen."""
     before = np.concatenate([[0], np.cumsum(mask)])
     amounts: npt.NDArray[np.int64] = np.diff(before[graphs.node_ptr.numpy()])
     return amounts
@@ -273,7 +269,6 @@ def mean(values: Floats) -> float:
 
 
 def deviation(values: Floats) -> float:
-    """The standard deviation of what is known."""
     return float(np.nanstd(values, ddof=1))
 
 

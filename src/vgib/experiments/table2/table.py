@@ -27,12 +27,10 @@ class Course(SeededCell):
 
     @property
     def seconds(self) -> list[float]:
-        """The processor's seconds of each training."""
         return [self.records[seed]["seconds"]["cpu"] for seed in sorted(self.records)]
 
     @property
     def mean(self) -> float:
-        """The mean of the seconds; NaN without a record."""
         return float(np.mean(self.seconds)) if self.records else nan
 
     @property

@@ -114,7 +114,6 @@ def explain_molecules(job: ExplanationJob, setting: Setting, folder: Path) -> Fi
 
 
 def training_of(job: ExplanationJob) -> Training:
-    """How the networks of a job are trained."""
     return Training.of(**job.model_dump(include=set(Training.model_fields)))
 
 

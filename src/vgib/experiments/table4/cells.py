@@ -71,7 +71,6 @@ class AccuracyCell:
 
     @property
     def is_full(self) -> bool:
-        """Whether all folds are recorded."""
         return len(self.results) == self.folds
 
     @property
@@ -196,28 +195,26 @@ def summaries(found: Sequence[AccuracyCell], control: str) -> list[Summary]:
             for place in places
             if (place, name) in full and (place, control) in full
         ]
-        folds = (
-            (cell.place, fold, own["test_accuracy"], usual.results[fold])
-            for cell, usual in pairs
-            for fold, own in cell.results.items()
-        )
-        gain = None if name == control or not pairs else mean_gain(folds)
+        own = [cell for cell, _ in pairs]
+        gain = None if name == control or not own else mean_gain(own)
         result.append(_summary(name, pairs, gain, rank_of.get(name), len(ranked)))
     return result
 
 
-def mean_gain(trainings: Iterable[tuple[Place, int, float, dict[str, Any]]]) -> Estimate:
-    """The mean gain over trainings: place, fold, accuracy, the control's result there.
+def mean_gain(found: Sequence[AccuracyCell]) -> Estimate:
+    """The mean gain over cells.
 
     Places of a dataset share their folds and are averaged fold by fold; datasets have nothing in
     common.
     """
     gains: dict[str, dict[int, list[float]]] = {}
     controls: dict[str, list[dict[str, Any]]] = {}
-    for (dataset, _, _), fold, accuracy, control in trainings:
-        by_fold = gains.setdefault(dataset, {})
-        by_fold.setdefault(fold, []).append(accuracy - control["test_accuracy"])
-        controls.setdefault(dataset, []).append(control)
+    for cell in found:
+        by_fold = gains.setdefault(cell.place[0], {})
+        for fold, result in cell.results.items():
+            usual = cell.control[fold]
+            by_fold.setdefault(fold, []).append(result["test_accuracy"] - usual["test_accuracy"])
+            controls.setdefault(cell.place[0], []).append(usual)
     count = sum(map(len, controls.values()))
     return combined_interval(
         [

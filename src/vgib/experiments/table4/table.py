@@ -35,20 +35,17 @@ def draw(made: Recipe, records: Records) -> Drawn:
 
 
 def accuracy_table(found: Sequence[AccuracyCell], readout: str) -> TextTable:
-    """One half of Table 4."""
     title = f"Accuracy, {readout} readout: mean ± spread over folds (the paper's mean)"
     return _by_dataset(title, found, readout, AccuracyCell.text)
 
 
 def difference_table(found: Sequence[AccuracyCell], readout: str, control: str) -> TextTable:
-    """Paired differences to the control."""
     title = f"Accuracy less that of {control}, {readout} readout: paired, corrected 95 % interval"
     others = [cell for cell in found if cell.bottleneck != control]
     return _by_dataset(title, others, readout, _difference_text)
 
 
 def kept_table(found: Sequence[AccuracyCell], readout: str, control: str) -> TextTable:
-    """Kept shares and collapses."""
     title = f"Share of nodes kept on test graphs, {readout} readout (folds that keep all, none)"
     others = [cell for cell in found if cell.bottleneck != control]
     return _by_dataset(title, others, readout, _kept_text)
@@ -85,7 +82,6 @@ def _by_dataset(
 
 
 def summary_table(found: Sequence[Summary], control: str) -> TextTable:
-    """One row for each bottleneck."""
     headers = (
         "bottleneck",
         "cells",

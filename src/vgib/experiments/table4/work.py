@@ -116,7 +116,6 @@ def network(job: ClassificationJob, graphs: PackedGraphs, classes: int) -> Subgr
 
 
 def training(job: ClassificationJob) -> Training:
-    """How a job trains."""
     return Training.of(**_shared(job, Training) | {"seed": job.seed + job.fold})
 
 

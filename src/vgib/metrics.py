@@ -87,19 +87,19 @@ def is_share(name: str) -> bool:
 
 
 WHOLE = {
-    "control_median_absolute_error": "the same, always guessing the median",
-    "control_commonest_class_accuracy": "the same, always guessing the commonest class",
-    "control_commoner_label_accuracy": "the same, always guessing the commoner label",
-    "control_random_node_auc": "the same, of random scores",
-    "control_random_node_precision": "the same, of random scores",
+    "control_median_absolute_error": "control: mean absolute error, always guessing the median",
+    "control_commonest_class_accuracy": "control: accuracy, always guessing the commonest class",
+    "control_commoner_label_accuracy": "control: accuracy, always guessing the commoner label",
+    "control_random_node_auc": "control: node AUC of random scores",
+    "control_random_node_precision": "control: node precision of random scores",
     "kept_share": "share of the nodes that are kept",
     "subgraph_change": "change of the prediction if only kept nodes are seen",
     "subgraph_same_class": "share with the same class if only kept nodes are seen",
-    "control_random_subgraph_change": "the same, with random nodes",
-    "control_random_subgraph_same_class": "the same, with random nodes",
+    "control_random_subgraph_change": "control: that change with random nodes",
+    "control_random_subgraph_same_class": "control: that share with random nodes",
     "interval_coverage": "share of the values that lie in their interval",
 }
-"""Metrics whose names in a card are hard to understand, in words; a control follows its metric."""
+"""Metrics whose names in a card are hard to understand, in words."""
 
 SHORT = {"r_squared": "R²", "roc_auc": "ROC AUC", "auc": "AUC", "iou": "IoU"}
 """What people call a metric whose name in a card is longer, or of small letters."""
@@ -109,7 +109,7 @@ def in_words(name: str) -> str:
     """What people call a metric.
 
     >>> in_words("r_squared"), in_words("control_random_node_auc")
-    ('R²', 'the same, of random scores')
+    ('R²', 'control: node AUC of random scores')
     >>> in_words("control_forest_roc_auc"), in_words("forest_gain_roc_auc")
     ('ROC AUC of a forest on fingerprints', 'ROC AUC of that forest less that of the model')
     """

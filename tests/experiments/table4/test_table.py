@@ -72,9 +72,9 @@ def cell_of(
 
 
 def test_a_table_without_records_is_drawn(made: Recipe, records: Records) -> None:
-    assert len(classification.cells(made, records)) == 480
+    assert len(classification.cells(made, records)) == 360
     text = drawing.markdown(made, records, drawing.draw(made, records))
-    assert "0 of 480 cells are complete (0 of 4800 records)" in text
+    assert "0 of 360 cells are complete (0 of 3600 records)" in text
     assert "`vgib run table4`" in text and "nan" not in text
 
 
@@ -91,8 +91,8 @@ def test_a_cell_has_mean_spread_and_the_papers_number(
 def test_a_row_that_the_paper_has_not_stands_alone(
     made: Recipe, records: Records, write: Write
 ) -> None:
-    write("gsat", PLAIN)
-    assert cell_of(made, records, "gsat").text() == "0.714 ± 0.02"
+    write("vgib-paper-tuned", PLAIN)
+    assert cell_of(made, records, "vgib-paper-tuned").text() == "0.714 ± 0.02"
 
 
 def test_missing_folds_are_told(made: Recipe, records: Records, write: Write) -> None:
@@ -100,9 +100,9 @@ def test_missing_folds_are_told(made: Recipe, records: Records, write: Write) ->
     cell = cell_of(made, records, "none")
     assert not cell.is_full and "[4/10]" in cell.text()
     assert coverage.of_recipe(made, records) == {
-        "cells": 480,
+        "cells": 360,
         "full_cells": 0,
-        "jobs": 4800,
+        "jobs": 3600,
         "records": 4,
     }
 
@@ -122,7 +122,7 @@ def test_a_summary_counts_and_ranks(made: Recipe, records: Records, write: Write
         write("gib", [accuracy - 0.1 for accuracy in PLAIN], encoder, collapse="none")
         write("vgib-paper", BETTER, encoder)
         write("vgib-paper-budget", MIXED, encoder)
-    write("gsat", MIXED, "gcn")
+    write("vgib-paper-tuned", MIXED, "gcn")
     found = classification.summaries(classification.cells(made, records), "none")
     by_name = {summary.bottleneck: summary for summary in found}
     # Rows that nobody has run are in no table.
@@ -131,17 +131,17 @@ def test_a_summary_counts_and_ranks(made: Recipe, records: Records, write: Write
         "gib",
         "vgib-paper",
         "vgib-paper-budget",
-        "gsat",
+        "vgib-paper-tuned",
     ]
-    vgib, gib, gsat = by_name["vgib-paper"], by_name["gib"], by_name["gsat"]
+    vgib, gib, tuned = by_name["vgib-paper"], by_name["gib"], by_name["vgib-paper-tuned"]
     assert (vgib.wins, vgib.ties, vgib.losses, vgib.places) == (2, 0, 0, 2)
     assert (gib.wins, gib.ties, gib.losses) == (0, 0, 2)
-    assert by_name["vgib-paper-budget"].ties == 2 and gsat.places == 1
+    assert by_name["vgib-paper-budget"].ties == 2 and tuned.places == 1
     assert vgib.gain is not None and vgib.gain.value == pytest.approx(0.055)
     assert vgib.published_gain == pytest.approx((0.79 - 0.76 + 0.86 - 0.83) / 2)
     assert gib.collapsed == 1.0 and vgib.collapsed == 0.0
-    # Only GCN has gsat, which has no rank among rows that both encoders have.
-    assert vgib.rank == 1.0 and gib.rank == 4.0 and gsat.rank is None
+    # Only GCN has the tuned row, which has no rank among rows that both encoders have.
+    assert vgib.rank == 1.0 and gib.rank == 4.0 and tuned.rank is None
     assert {summary.ranked for summary in found} == {2}
     assert by_name["none"].gain is None and by_name["none"].rank == 2.0
 
@@ -201,7 +201,7 @@ def test_gains_are_told_by_what_is_pooled(made: Recipe, records: Records, write:
         "subgraph": {"test_accuracy": 0.65, "test_kept_share": 0.3},
     }
     write("vgib-paper", BETTER, views=views)
-    write("gsat", MIXED)
+    write("vgib-paper-tuned", MIXED)
     table = classification.view_gains_table(classification.cells(made, records), "none")
     assert [row[:3] for row in table.rows] == [
         ("vgib-paper", "clean", "1"),
@@ -252,12 +252,12 @@ def test_the_files_hold_every_cell(made: Recipe, records: Records, write: Write)
     half = next(table for table in drawn.tables if table.title.startswith("Accuracy, sum"))
     own = [row for row in rows if row["table"] == half.title]
     assert [tuple(row[name] for name in half.headers) for row in own] == half.rows
-    assert "2 of 480 cells" in files["table4.md"]
+    assert "2 of 360 cells" in files["table4.md"]
     assert "0.714 ± 0.02 (0.76)" in files["table4.md"]
     assert files["table4.tex"].count(r"\begin{table}") == len(drawn.tables) == 10
 
 
 def test_every_recipe_has_its_coverage(tmp_path: Path) -> None:
     found = coverage.coverage(tmp_path)
-    assert found["table4"]["cells"] == 480 and found["table4"]["full_cells"] == 0
+    assert found["table4"]["cells"] == 360 and found["table4"]["full_cells"] == 0
     assert found["figure4"]["jobs"] == found["table3"]["jobs"]

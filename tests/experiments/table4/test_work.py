@@ -24,7 +24,7 @@ from vgib.experiments.table4.work import (
 )
 from vgib.nn.layers import BatchNorm
 
-ROWS = ["none", "gib", "vgib-paper", "vgib-paper-budget", "gsat"]
+ROWS = ["none", "gib", "vgib-paper", "vgib-paper-budget", "none-norm"]
 
 
 def job(bottleneck: str = "vgib-paper", encoder: str = "gcn", fold: int = 1, **more: Any) -> Any:

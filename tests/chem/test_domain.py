@@ -7,6 +7,7 @@ import pytest
 from rdkit import Chem
 
 from vgib.chem.domain import LARGE, metals_left_out, outside_domain
+from vgib.chem.mol import parse
 from vgib.chem.standardize import standardize
 
 
@@ -57,6 +58,11 @@ def test_ordinary_molecules_raise_no_warning(smiles: str) -> None:
 def test_a_metal_that_is_no_salt_s_is_missed(smiles: str, told: str) -> None:
     assert metals_left_out(standardize(smiles).sentence).startswith(told)
     assert bool(metals_left_out(standardize(smiles).sentence)) == bool(told)
+
+
+def test_a_metal_that_stays_is_not_missed() -> None:
+    read = parse("C[Hg]c1ccccc1.CCO", mixtures="largest")
+    assert read.note is not None and "Hg" in read.note and not metals_left_out(read.note)
 
 
 def test_a_molecule_larger_than_those_that_were_learned_from_is_told() -> None:

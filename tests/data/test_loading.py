@@ -245,3 +245,10 @@ def test_only_molecules_have_scaffolds() -> None:
 def test_an_unknown_split_is_answered_with_the_nearest() -> None:
     with pytest.raises(UnknownNameError, match="did you mean 'scaffold'"):
         split_graphs(generate_ba2motifs(20), "scafold")
+
+
+@pytest.mark.parametrize("source", ["drugs.csv", "BA-2Motifs", "ESOL", "TU:MUTAG"])
+def test_an_argument_of_an_unknown_name_is_refused(table: Path, source: str) -> None:
+    named = str(table) if source == table.name else source
+    with pytest.raises(TypeError, match="unexpected keyword argument 'mirorr'"):
+        load_graphs(named, target="weight", mirorr=table.parent)  # type: ignore[call-arg]

@@ -226,3 +226,9 @@ def test_chosen_subgraphs_are_judged_as_they_are(
         assert result.minus.value == pytest.approx(float(torch.stack(drops).mean()), abs=1e-6)
     monkeypatch.setattr(module, "MOST_EDGES", 1)
     assert fidelity_of(model, graphs, masks, masks, definition="probability") == found
+
+
+def test_a_misspelled_setting_is_no_setting(model_of: ModelOf, graphs: PackedGraphs) -> None:
+    scores = torch.rand(graphs.num_nodes)
+    with pytest.raises(TypeError, match="unexpected keyword argument 'defnition'"):
+        fidelity(model_of("gcn"), graphs, scores, defnition="change")  # type: ignore[call-arg]

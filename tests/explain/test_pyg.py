@@ -13,7 +13,7 @@ from torch_geometric.data import Batch, Data
 from torch_geometric.explain import Explainer, GNNExplainer
 from torch_geometric.explain.metric import fidelity, groundtruth_metrics, unfaithfulness
 
-from vgib.errors import InputError
+from vgib.errors import InputError, UnknownNameError
 from vgib.explain.lift import to_edges
 from vgib.explain.many import explain_many
 from vgib.explain.methods.fidelity_gate import FidelityGate
@@ -213,6 +213,8 @@ def test_every_combination_of_masks_that_gnnexplainer_takes(
 def test_mistakes_are_named(model_of: ModelOf, data: list[Data]) -> None:
     with pytest.raises(InputError, match="preset must be 'recommended' or 'paper'; got 'best'"):
         VGIBExplainer("best")  # type: ignore[arg-type]
+    with pytest.raises(UnknownNameError, match="no method of GIBExplainer named 'gsat'"):
+        GIBExplainer("gsat")
     model = model_of("gcn")
     algorithm = ALGORITHMS["vgib"]().fit(model, data)
     explainer(model, algorithm)

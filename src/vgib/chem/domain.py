@@ -21,6 +21,7 @@ _NONMETALS = frozenset(
     [*range(3), *range(5, 11), *range(14, 19), *range(32, 37), *range(52, 55), 85, 86]
 )
 _SALT_METALS = frozenset(["Li", "Na", "K", "Rb", "Cs", "Mg", "Ca", "Sr", "Ba", "Zn", "Al"])
+_LEFT_OUT = re.compile(r"left out ([^;]*)", re.IGNORECASE)
 _IN_BRACKETS = re.compile(r"\[\d*([A-Z][a-z]?)")
 _RESIDUE = "[NX3][CX4][CX3](=O)[NX3,OX2]"
 _UNBALANCED = "[+,-;!$([+]~[-]);!$([-]~[+])]"
@@ -48,7 +49,8 @@ def metals_left_out(note: str | None) -> str:
 
     Args:
         note: What was changed before use, as
-            :attr:`vgib.chem.standardize.Standardized.sentence` tells it.
+            :attr:`vgib.chem.standardize.Standardized.sentence` tells it. A note of another kind
+            tells what was kept.
 
     >>> metals_left_out("Left out [Cl-], [Pt+4].")
     'was read without its metal (Pt), as the models know molecules without'
@@ -56,7 +58,8 @@ def metals_left_out(note: str | None) -> str:
     ''
     """
     table = Chem.GetPeriodicTable()
-    symbols = set(_IN_BRACKETS.findall(note or "")) - _SALT_METALS
+    left_out = " ".join(_LEFT_OUT.findall(note or ""))
+    symbols = set(_IN_BRACKETS.findall(left_out)) - _SALT_METALS
     metals = _listed(one for one in symbols if table.GetAtomicNumber(one) not in _NONMETALS)
     return (
         f"was read without its metal ({metals}), as the models know molecules without"

@@ -139,7 +139,8 @@ def _without_salts(mol: Mol) -> tuple[Mol, str]:
 
 def _without_charges(mol: Mol) -> tuple[Mol, str]:
     neutral = _uncharger().uncharge(mol)
-    if Chem.MolFromSmiles(Chem.MolToSmiles(neutral)) is None:
+    is_charged = any(atom.GetFormalCharge() for atom in mol.GetAtoms())
+    if is_charged and Chem.MolFromSmiles(Chem.MolToSmiles(neutral)) is None:
         return mol, ""  # a proton on an aromatic carbon, as of a metallocene, ends its aromaticity
     return neutral, "removed charges"
 

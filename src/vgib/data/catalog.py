@@ -5,7 +5,14 @@ from typing import TYPE_CHECKING, Any, Unpack
 
 from vgib.data.download import sha256
 from vgib.data.entries import Entry, Statistics, entry, names
-from vgib.data.sources import Places, Source, cache_folder, find_source, mirror_folder
+from vgib.data.sources import (
+    Places,
+    Source,
+    cache_folder,
+    check_places,
+    find_source,
+    mirror_folder,
+)
 from vgib.errors import DownloadError, FileFormatError, InputError
 
 if TYPE_CHECKING:  # torch and pandas are slow to import, and listing the catalog needs neither
@@ -61,6 +68,7 @@ def load(
     ``features`` and ``target`` are those of :func:`vgib.data.tu.read_tu`, ``seed`` is that of
     generated graphs; the rest as for :func:`fetch`.
     """
+    check_places(places)
     found = entry(name)
     if found.kind == "table":
         raise InputError(
@@ -109,6 +117,7 @@ def load_table(name: str, *, progress: bool = True, **places: Unpack[Places]) ->
 
 
 def _fetch(found: Entry, progress: bool, places: Places) -> Source:
+    check_places(places)
     folder = cache_folder(places.get("cache"))
 
     def verify(source: Source) -> "pd.DataFrame | PackedGraphs":

@@ -20,6 +20,10 @@ PER_GRAPH: tuple[str, ...] = ("y",)
 FURTHER: tuple[str, ...] = ("of_nodes", "of_edges", "of_graphs")
 """Whatever else has a row for each of these, by name."""
 
+FINITE = ("x", "edge_attr", "edge_weight", "pos")
+"""What of a graph must not be NaN or infinite."""
+CHECKED = tuple(dict.fromkeys(("edge_index", *PER_NODE, *PER_EDGE, *FINITE)))
+
 MOST_CODES = 10_000_000
 """Above so many codes integers are no codes, and their table would not fit in memory."""
 
@@ -135,9 +139,11 @@ def _check(number: int, item: "Data", *, as_is: bool) -> None:
             f"graph {number} has no node features; set data.x, for instance with "
             "torch_geometric.transforms.OneHotDegree"
         )
-    for name in ("x", "edge_index", "edge_attr", *PER_NODE, *PER_EDGE):
-        _check_kind(number, name, item.get(name))
-    edges = item.edge_index
+    own = {name: item.get(name) for name in CHECKED}
+    for name in ("edge_index", *PER_NODE, *PER_EDGE):
+        if own[name] is not None:
+            _check_kind(number, name, own[name])
+    edges = own["edge_index"]
     if edges is None and "adj_t" in item:
         raise InputError(
             f"graph {number} has its edges in adj_t alone; keep edge_index too, with "
@@ -148,21 +154,23 @@ def _check(number: int, item: "Data", *, as_is: bool) -> None:
             f"graph {number} has an edge_index of type {describe(edges)}; expected whole numbers "
             "of shape [2, edges], senders and receivers"
         )
-    for name in ("x", "edge_attr", "edge_weight", "pos"):
-        values = item.get(name)
+    for name in FINITE:
+        values = own[name]
         if (
             isinstance(values, Tensor)
             and values.is_floating_point()
             and not values.isfinite().all()
         ):
             raise InputError(f"graph {number} has NaN or infinite values in its {name}")
-    _check_rows(number, item, as_is=as_is)
+    counts = {"nodes": item.num_nodes, "edges": 0 if edges is None else edges.shape[1]}
+    for what, names in (("nodes", PER_NODE), ("edges", PER_EDGE)):
+        for name in names:
+            if own[name] is not None:
+                _check_rows(number, name, own[name], counts[what], what, as_is=as_is)
 
 
 def _check_kind(number: int, name: str, values: Any) -> None:
-    """Refuses what is there but is no dense tensor of plain numbers."""
-    if values is None:
-        return
+    """Refuses what is no dense tensor of plain numbers."""
     if not isinstance(values, Tensor):
         raise InputError(
             f"the {name} of graph {number} is of type {type(values).__name__}; expected a tensor, "
@@ -174,30 +182,25 @@ def _check_kind(number: int, name: str, values: Any) -> None:
         raise InputError(f"the {name} of graph {number} holds complex numbers; expected real ones")
 
 
-def _check_rows(number: int, item: "Data", *, as_is: bool) -> None:
-    """Refuses tensors that have not one row for each node, or edge: the next graph would shift.
+def _check_rows(
+    number: int, name: str, values: Tensor, count: int, what: str, *, as_is: bool
+) -> None:
+    """Refuses a tensor that has not one row for each node, or edge: the next graph would shift.
 
     What is read here is one number or one row for each; a model of a user's may read more.
     """
-    edges = 0 if item.edge_index is None else item.edge_index.shape[1]
-    rows = [(name, item.num_nodes, "nodes") for name in PER_NODE]
-    rows += [(name, edges, "edges") for name in PER_EDGE]
-    for name, count, what in rows:
-        values = item.get(name)
-        if values is None:
-            continue
-        if values.dim() == 0 or values.shape[0] != count:
-            raise InputError(
-                f"graph {number} has {count} {what}, but its {name} is of shape "
-                f"{list(values.shape)}; expected a row for each"
-                + (" direction of an edge" if what == "edges" else "")
-            )
-        width = 1 if name.endswith("_truth") else 2
-        if values.dim() > width and not as_is:
-            raise InputError(
-                f"the {name} of graph {number} is of shape {list(values.shape)}; expected "
-                f"{'one value' if width == 1 else 'one value or one row'} for each of its {what}"
-            )
+    if values.dim() == 0 or values.shape[0] != count:
+        raise InputError(
+            f"graph {number} has {count} {what}, but its {name} is of shape "
+            f"{list(values.shape)}; expected a row for each"
+            + (" direction of an edge" if what == "edges" else "")
+        )
+    width = 1 if name.endswith("_truth") else 2
+    if values.dim() > width and not as_is:
+        raise InputError(
+            f"the {name} of graph {number} is of shape {list(values.shape)}; expected "
+            f"{'one value' if width == 1 else 'one value or one row'} for each of its {what}"
+        )
 
 
 def _are_of_nodes(items: list["Data"]) -> bool:

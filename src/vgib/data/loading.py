@@ -15,7 +15,7 @@ from vgib.data.molecules import Molecules, from_smiles, read_molecules
 from vgib.data.packed import PackedGraphs
 from vgib.data.pyg_files import holds_data, read_data_files
 from vgib.data.records import open_table
-from vgib.data.sources import Places
+from vgib.data.sources import Places, check_places
 from vgib.data.splits import Split, file_order_split, random_split, scaffold_split
 from vgib.data.tu import read_tu
 from vgib.errors import InputError, unknown_name
@@ -57,6 +57,7 @@ def load_graphs(
         standard: How molecules are made alike before they are read; as they are by default.
         **places: The ``mirror`` and the ``cache`` of the catalog.
     """
+    check_places(places)
     if isinstance(target, Sequence) and not isinstance(target, str):
         target = target[0] if len(target) == 1 else list(target) or None
     path = Path(source)

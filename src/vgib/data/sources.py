@@ -36,6 +36,13 @@ class Places(TypedDict, total=False):
     cache: Folder
 
 
+def check_places(places: Places) -> None:
+    """Refuses arguments of other names, as Python does where a function names its own."""
+    for name in places:
+        if name not in Places.__annotations__:
+            raise TypeError(f"got an unexpected keyword argument {name!r}")
+
+
 @dataclass(frozen=True)
 class Source:
     """A file that was found to be right.

@@ -207,15 +207,17 @@ class Judge:
         model: nn.Module,
         graphs: Graphs,
         *,
+        definition: Definition | None = None,
+        y: Tensor | None = None,
+        task: ModelTask | None = None,
+        returns: Returns = "raw",
         induced: Induced = PackedGraphs.induced,
-        **judging: Unpack[Judging],
     ) -> None:
-        self.graphs, self.y = with_labels(graphs, judging.get("y"))
-        returns = judging.get("returns", "raw")
-        self.frozen = Frozen(model, task=judging.get("task"), returns=returns)
+        self.graphs, self.y = with_labels(graphs, y)
+        self.frozen = Frozen(model, task=task, returns=returns)
         self.induced = induced
         self.whole = predictions(self.frozen, self.graphs)
-        self.definition = self._checked(judging.get("definition"))
+        self.definition = self._checked(definition)
 
     def _checked(self, definition: Definition | None) -> Definition:
         """The definition that was asked for, or the usual one for such a model and labels."""

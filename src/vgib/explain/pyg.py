@@ -14,7 +14,7 @@ from torch_geometric.explain.config import MaskType, ModelMode, ModelTaskLevel
 
 from vgib.config import DEFAULT_EXPLAINER
 from vgib.data.packed import PackedGraphs
-from vgib.errors import InputError
+from vgib.errors import InputError, unknown_name
 from vgib.explain.adapter import Adapted
 from vgib.explain.explainer import Case, Graphs, as_graphs, explainers
 from vgib.explain.judged import say_how_good
@@ -42,7 +42,10 @@ class _Algorithm(ExplainerAlgorithm):  # type: ignore[misc]  # PyG ships no type
 
     def __init__(self, method: str | None = None, **options: Any) -> None:
         super().__init__()
-        explainer = explainers.make(method or self.methods[0], **options)
+        method = method or self.methods[0]
+        if method not in self.methods:
+            raise unknown_name(f"method of {type(self).__name__}", method, self.methods)
+        explainer = explainers.make(method, **options)
         assert isinstance(explainer, Adapted)
         self.explainer = explainer
 

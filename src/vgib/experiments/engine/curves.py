@@ -16,6 +16,16 @@ COLORS = {
     "vgib-paper": "#e39a3b",
     "vgib-reference": "#b5543c",
     "vgib-paper-guided": "#7b2d8b",
+    "none-guided": "#2a9d8f",
+    "none-guided-no-fragments": "#9ad1c9",
+    "vgib-guided": "#111111",
+    "vgib-beta0-guided": "#d1495b",
+    "att05-large": "#5f5f5f",
+    "gib-large": "#9db7d5",
+    "gsat-large": "#a8d5b1",
+    "vgib-paper-large": "#f0c48a",
+    "vgib-large": "#6d597a",
+    "vgib-beta0-large": "#f2a1b3",
 }
 """One color for a method in every figure."""
 

@@ -23,7 +23,12 @@ STYLE = {
     "vgib-paper": ("#e39a3b", "-"),
     "fidelity-gate": ("#7b2d8b", "-"),
     "fidelity-each": ("#7b2d8b", ":"),
+    "pgexplainer-tuned": ("#c9a66b", "-."),
+    "graphmask-tuned": ("#a3b18a", "-."),
+    "vgib": ("#111111", "-"),
+    "vgib-beta0": ("#111111", ":"),
 }
+"""The color and dashes of each row."""
 
 
 def draw(made: Recipe, records: Records) -> Drawn:
@@ -61,7 +66,7 @@ def figure(found: Sequence[FidelityCell]) -> str:
             panel = axes[row, column]
             for cell in found:
                 if cell.place == (target, gnn) and cell.records:
-                    color, dash = STYLE.get(cell.method, ("#444444", "-"))
+                    color, dash = STYLE[cell.method]
                     values = [cell.fidelity(side, at) for at in range(len(cell.ratios))]
                     width = 2.2 if cell.method == "fidelity-gate" else 1.1
                     panel.plot(
